@@ -63,7 +63,7 @@ def account(
     published_only: bool = False,
     sharp: bool = False,
 ) -> PrivacyStatement:
-    """Tightest upper bound on the loss of everything released that some theorem proves, as a statement.
+    """Tightest upper bound that some theorem proves on the privacy loss of everything released, as a statement.
 
     Where no amplification theorem applies, or none does better, the answer is the local guarantee, and the statement's
     remarks say which theorem fails by which hypothesis.
@@ -170,7 +170,7 @@ def delta_at(
     published_only: bool = False,
     sharp: bool = False,
 ) -> PrivacyStatement:
-    """Tightest statement at an epsilon: the smallest delta that some theorem proves.
+    """Statement with the smallest delta that some theorem proves at a given epsilon.
 
     Where no theorem says anything at this epsilon, that delta is 1, which promises nothing.
 
@@ -215,7 +215,7 @@ def account_all(model: ProtocolModel, *, delta: float, sharp: bool = True) -> tu
 
 
 def may_be_sharper(model: ProtocolModel, *, delta: float) -> bool:
-    """Whether theorems that take seconds could promise noticeably less than what is stated without them."""
+    """Whether slower theorems, which take seconds, could prove a noticeably smaller epsilon."""
     known = epsilon_of(account(model, delta=delta).guarantee)
     hidden = replace(model, shuffle=model.shuffle.worst_off)
     costly = (each for each in SHARP_THEOREMS if each.is_costly and each.applies(hidden, delta=delta))
@@ -223,9 +223,10 @@ def may_be_sharper(model: ProtocolModel, *, delta: float) -> bool:
 
 
 def why_not_sharper(model: ProtocolModel, *, delta: float) -> str:
-    """Hypothesis that fails for the first theorem that takes seconds; "" if one of them applies, or no bound is loose.
+    """Reason why no slow theorem (one that takes seconds) can sharpen the bound; "" if one may.
 
-    The first one is about any randomizer.
+    It is the hypothesis that fails for the first slow theorem, which is about any randomizer; "" too if no bound is
+    loose.
     """
     hidden = replace(model, shuffle=model.shuffle.worst_off)
     costly = (each.hypotheses(hidden, delta=delta) for each in SHARP_THEOREMS if each.is_costly)
@@ -240,7 +241,7 @@ def why_not_sharper(model: ProtocolModel, *, delta: float) -> str:
 def upper_bounds(
     model: ProtocolModel, delta: float, published_only: bool = False, sharp: bool = False
 ) -> list[Theorem]:
-    """Theorems with an upper bound for this model and delta, without those that another one supersedes.
+    """Theorems with an upper bound for this model and delta, without superseded theorems.
 
     Raises:
         UnsupportedModelError: if there is none.
@@ -266,13 +267,16 @@ def epsilon_of(guarantee: Guarantee) -> float:
 
 
 def _preference(guarantee: Guarantee, model: ProtocolModel) -> tuple[float, float]:
-    """Sort key of guarantees, smaller is better; a gain in epsilon below one millionth is not worth a remainder."""
+    """Sort key of guarantees, the best first.
+
+    A gain in epsilon below one millionth is not worth a remainder.
+    """
     epsilon, epsilon0 = epsilon_of(guarantee), model.local.epsilon0
     return (epsilon0 if epsilon0 * (1 - 1e-6) <= epsilon <= epsilon0 else epsilon, getattr(guarantee, "delta", 0.0))
 
 
 def counting_honest(model: ProtocolModel, fraction: float) -> ProtocolModel:
-    """Protocol of the honest share of its people, their number rounded down.
+    """Protocol in which only the honest share of the people counts, their number rounded down.
 
     What the others send is independent of the honest people's answers: it can be given to the analyst beside the
     shuffle.
@@ -302,7 +306,10 @@ def _who_is_counted(model: ProtocolModel, counted: ProtocolModel) -> tuple[str, 
 
 
 def nothing_known(model: ProtocolModel, where: str, *, delta: float) -> UnsupportedModelError:
-    """Error where no theorem applies at this delta, with the hypothesis that fails for the first related theorem."""
+    """Error for a delta at which no theorem applies.
+
+    It names the hypothesis that fails for the first related theorem.
+    """
     reasons = _failing(model, delta, (each for each in THEOREMS if each.kind.promises and each.concerns(model)))[:1]
     return UnsupportedModelError(
         f"no theorem covers {model.local.kind!r} reports through a shuffle of kind {model.shuffle.kind!r} at {where}: "
@@ -311,7 +318,10 @@ def nothing_known(model: ProtocolModel, where: str, *, delta: float) -> Unsuppor
 
 
 def local_statement(model: ProtocolModel) -> PrivacyStatement:
-    """Local guarantee of all that one person sends, computed from the randomizer's own parameters."""
+    """Local guarantee of all messages of one person, as a statement.
+
+    It is computed from the randomizer's own parameters.
+    """
     return PrivacyStatement(
         guarantee=model.local.guarantee,
         kind=Kind.UPPER_BOUND if model.local.is_idealized else Kind.EXACT,
@@ -337,7 +347,10 @@ def _large_delta(statement: PrivacyStatement, num_users: int) -> tuple[str, ...]
 
 
 def _why_no_amplification(model: ProtocolModel, delta: float, found: Mapping[Theorem, Guarantee]) -> tuple[str, ...]:
-    """Reasons why no theorem amplified: the hypothesis that fails, or a result no smaller than epsilon0."""
+    """Reasons why no theorem gives a central epsilon below epsilon0.
+
+    Each is the hypothesis that fails, or a result no smaller than epsilon0.
+    """
     if model.num_users == 1:
         return ("There is no amplification by shuffling: a single report has no others to hide among.",)
     obstacle = model.shuffle.obstacle(model.local.epsilon0)

@@ -1,4 +1,4 @@
-"""Upper and lower bounds on the central loss of a protocol, and the findings of all theorems about it."""
+"""Upper and lower bounds on the central epsilon of a protocol, and a finding of each theorem."""
 
 import math
 import time
@@ -33,7 +33,7 @@ from shuffledp.core.validate import integer_at_least, open_probability
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Bracket(Shown):
-    """Bracket of the central epsilon at one delta.
+    """Upper and lower bound on the central epsilon at one delta.
 
     Args:
         lower: what the loss is at least, in nats; 0 where nothing is known.
@@ -118,7 +118,7 @@ class Finding(Described):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Examination:
-    """All results about a protocol at one delta.
+    """Bounds, findings of theorems and Renyi divergences of a protocol at one delta.
 
     Args:
         model: the protocol.
@@ -156,7 +156,9 @@ class Examination:
 
     @property
     def slack(self) -> float | None:
-        """Ratio of the upper bound to the lower bound: how far the upper one may be from the best; None if unknown.
+        """Ratio of the upper bound to the lower bound; None if unknown.
+
+        It says how far the upper bound may be from the best.
 
         The lower bound is about one release, so nothing is known of several.
         """
@@ -243,7 +245,10 @@ def examine(
 
 
 def _upper(model: ProtocolModel, delta: float, releases: int, options: dict[str, Any]) -> PrivacyStatement:
-    """Upper bound of the protocol; an error also says if the local guarantee is infinite."""
+    """Upper bound on the central epsilon, as a statement.
+
+    An error also says if the local guarantee is infinite.
+    """
     try:
         if releases == 1:
             return account(model, delta=delta, **options)
@@ -260,7 +265,7 @@ def _upper(model: ProtocolModel, delta: float, releases: int, options: dict[str,
 def findings(
     model: ProtocolModel, *, delta: float, published_only: bool = False, sharp: bool = False
 ) -> tuple[Finding, ...]:
-    """Finding of each theorem of the registry about a protocol, in the registry's order."""
+    """Findings about a protocol, one of each theorem, in the registry's order."""
     theorems = SHARP_THEOREMS if sharp else THEOREMS
     own = (published_only and each.kind.promises and each.status is Status.OWN_PROOF for each in theorems)
     return tuple(_finding(each, model, delta) for each, left_out in zip(theorems, own, strict=True) if not left_out)
@@ -279,7 +284,10 @@ def _finding(theorem: Theorem, model: ProtocolModel, delta: float) -> Finding:
 
 
 def _repeated(statement: PrivacyStatement, releases: int) -> PrivacyStatement:
-    """Renyi statement for several releases: the sum of their divergences by order (Mironov 2017, Proposition 1)."""
+    """Renyi statement for several releases: the divergences of all releases added up, order by order.
+
+    This is Proposition 1 of Mironov 2017.
+    """
     once = statement.guarantee
     if releases == 1 or not isinstance(once, RenyiDP):
         return statement

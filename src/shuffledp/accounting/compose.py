@@ -1,4 +1,4 @@
-"""Composition of releases, from the whole curves of delta of theorems.
+"""Composition: the privacy loss of several releases together, from curves of delta.
 
 A curve of delta that holds at every epsilon is the profile of a dominating pair of laws, and dominating pairs may be
 composed, also if later releases are chosen by what earlier ones showed (Zhu, Dong, Wang 2022, Theorem 10). The privacy
@@ -44,7 +44,7 @@ def compose_releases(
     published_only: bool = False,
     sharp: bool = False,
 ) -> PrivacyStatement:
-    """Upper bound on the loss of several releases about the same people, all published, as a statement.
+    """Upper bound on the privacy loss of several published releases about the same people, as a statement.
 
     Each release is a protocol run anew, with fresh randomness and a fresh shuffle; several analyses of one shuffled
     batch are one release. The best of three ways is taken: adding up privacy losses (from the theorem that is tightest
@@ -101,7 +101,9 @@ def compose_releases(
 
 
 def compose_pure(losses: Sequence[float], *, delta: float) -> float:
-    """Loss of several pure releases composed, at a given delta: epsilon, or alpha for the order inside groups.
+    """Privacy loss of several pure releases together at a delta.
+
+    It is epsilon, or alpha for the order inside groups.
 
     Whatever is pure of loss a is post-processing of binary randomized response of that loss (Kairouz, Oh, Viswanath
     2015), so the answer is exact for responses. With q_i the chance that i of T of one loss a are true,
@@ -145,13 +147,16 @@ def compose_pure(losses: Sequence[float], *, delta: float) -> float:
 
 
 def _messages(model: ProtocolModel) -> list[ProtocolModel]:
-    """Protocols of the messages of a person that can differ, each a release; the protocol itself of one message."""
+    """Models that count as one release: one for each message that may differ between two answers.
+
+    The protocol itself where people send one message.
+    """
     found = apart(model)
     return [model] if found is None else [found[0]] * found[1]
 
 
 def _profiles(models: Mapping[int, ProtocolModel]) -> dict[int, Theorem | None]:
-    """Curves of the swap bound, which take seconds, for the models that it is tightest for."""
+    """Swap-bound curves, which take seconds, for the models whose tightest theorem is the swap bound."""
     if not models:
         return {}
     from shuffledp.accounting.theorems.swap_profiles import swap_profile
@@ -168,7 +173,7 @@ def _by_losses(
     profiles: Mapping[int, Theorem | None],
     published_only: bool,
 ) -> float:
-    """Epsilon by adding up privacy losses, at most the limit."""
+    """Epsilon of all releases together by adding up privacy losses, at most the limit."""
     if limit == 0:
         return 0.0
     left_out = max(_LEFT_OUT * delta / (len(models) * num_releases), SMALLEST)
@@ -197,7 +202,7 @@ def _total(
     left_out: float,
     limit: float,
 ) -> float:
-    """Epsilon of releases of these different models, each by its theorem, or the limit."""
+    """Epsilon of all releases together, each model with its own theorem; at most the limit."""
     found = loss_laws(theorems, models, left_out)
     if found is None:
         return limit
@@ -214,7 +219,9 @@ def to_privacy_loss_distribution(
     honest_fraction: float = 1.0,
     published_only: bool = False,
 ) -> Any:
-    """Dominating pair of the protocol as a ``PrivacyLossDistribution`` of Google's ``dp_accounting``, pessimistic.
+    """Dominating pair of the protocol as a ``PrivacyLossDistribution`` of Google's ``dp_accounting``.
+
+    It is pessimistic: the losses are rounded up.
 
     It can be composed there with other mechanisms, self-composed, and asked for epsilon and delta (replace-one).
 
@@ -249,7 +256,7 @@ def to_privacy_loss_distribution(
 
 
 def privacy_curve(model: ProtocolModel, *, delta: float, honest_fraction: float = 1.0) -> Callable[[Floats], Floats]:
-    """Curve from epsilon to delta: an upper bound for both directions of every pair of neighbors.
+    """Function from epsilon to an upper bound on delta, for both directions of every pair of neighbors.
 
     It is the minimum of the curve of the theorem that leaves least between the two laws themselves, and of what the
     statement at ``delta`` implies at every epsilon: a dominating pair is revealed with probability delta, and otherwise
@@ -283,7 +290,7 @@ def privacy_curve(model: ProtocolModel, *, delta: float, honest_fraction: float 
 
 
 def _best_curve(model: ProtocolModel, delta: float, published_only: bool) -> Theorem:
-    """Theorem to compose: of those with a curve, the one with the smallest delta at epsilon 0."""
+    """Theorem to compose: the one with the smallest delta at epsilon 0 among theorems with a fast curve."""
     theorems = with_curves(model, delta, published_only)
     if not theorems:
         raise nothing_known(model, f"delta={delta:g} by a theorem with a curve of delta", delta=delta)
@@ -296,7 +303,7 @@ def with_curves(model: ProtocolModel, delta: float, published_only: bool = False
 
 
 def _tightest(theorems: Sequence[Theorem], model: ProtocolModel) -> Theorem:
-    """Theorem with the smallest delta at epsilon 0, of one or more."""
+    """Theorem with the smallest delta at epsilon 0, from a list of at least one."""
     if len(theorems) == 1:
         return theorems[0]
     return min(theorems, key=lambda theorem: theorem.delta_at(model, epsilon=0.0))
@@ -305,7 +312,7 @@ def _tightest(theorems: Sequence[Theorem], model: ProtocolModel) -> Theorem:
 def _combined(
     statements: Sequence[PrivacyStatement], guarantee: CentralDP, num_releases: int, *, adding_losses: bool
 ) -> PrivacyStatement:
-    """Statement for all releases together, with the trust assumptions of each of them."""
+    """Statement for all releases together, with the trust assumptions of each release."""
     name, citation = _ADDING_LOSSES if adding_losses else _ADDING_EPSILONS
     each = "" if num_releases == 1 else f", {num_releases} times"
     parts = tuple(

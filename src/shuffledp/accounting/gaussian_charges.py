@@ -1,4 +1,4 @@
-"""Gaussian charges of releases: a budget that holds even where earlier results decide which release comes next.
+"""Gaussian charges of releases: a privacy budget that holds even if earlier results decide the next release.
 
 A release is *charged* a pair (mu, d): whatever it tells is no more than "reveal the answer with chance d, else add
 Gaussian noise of parameter mu". Such pairs add up, mu by squares and d by sums, in whatever order and however chosen,
@@ -31,7 +31,9 @@ _erfc = np.vectorize(math.erfc, otypes=[np.float64])
 
 
 def gaussian_delta(mu: float, epsilons: Floats) -> Floats:
-    """Delta of the Gaussian mechanism at each epsilon (Balle and Wang 2018, Theorem 8; Dong, Roth, Su 2022).
+    """Delta of the Gaussian mechanism at each epsilon.
+
+    By Balle and Wang 2018, Theorem 8, and Dong, Roth, Su 2022.
 
     Args:
         mu: sensitivity over standard deviation, above 0.
@@ -42,7 +44,9 @@ def gaussian_delta(mu: float, epsilons: Floats) -> Floats:
 
 
 def charge_of(model: ProtocolModel, *, remainder: float) -> float:
-    """Least mu that is certified for one release: its curve is at most d + (1 - d) G_mu at every epsilon.
+    """Least certified mu of one release's charge (mu, d).
+
+    The release's curve is at most d + (1 - d) G_mu at every epsilon.
 
     The curve of a protocol bounds a function that is convex in exp(epsilon), so that between two points the chord
     bounds it; G_mu is convex too, so that its tangent lies below it. In each cell of a grid the chord is compared with
@@ -82,7 +86,7 @@ def charge_of(model: ProtocolModel, *, remainder: float) -> float:
 
 
 def pure_charge(epsilon: float) -> float:
-    """Least mu of whatever is pure of loss epsilon: 2 Phi^-1(e^epsilon / (1 + e^epsilon)); d is 0.
+    """Least mu of a pure release of loss epsilon: 2 Phi^-1(e^epsilon / (1 + e^epsilon)); d is 0.
 
     With a remainder delta it is this mu and d = delta, as such a release is post-processing of a response that is
     revealed with chance delta (Kairouz, Oh, Viswanath 2015).
@@ -107,7 +111,9 @@ def pure_charge(epsilon: float) -> float:
 
 
 def epsilon_of_charges(squares: float, remainders: float, *, delta: float) -> float:
-    """Epsilon of all that is charged: the least at which D + (1 - D) G_sqrt(M) is at most delta; from above.
+    """Epsilon of all charged releases together, rounded up.
+
+    It is the least at which D + (1 - D) G_sqrt(M) is at most delta.
 
     Args:
         squares: M, the sum of mu^2, 0 or more.
@@ -138,7 +144,9 @@ def epsilon_of_charges(squares: float, remainders: float, *, delta: float) -> fl
 
 
 def squares_within(cap: float, remainders: float, *, delta: float) -> float:
-    """Largest M, from below, for which all that is charged stays within a cap: D + (1 - D) G_sqrt(M)(cap) <= delta.
+    """Largest M for which all charged releases keep within a cap on epsilon; rounded down.
+
+    That is, D + (1 - D) G_sqrt(M)(cap) <= delta.
 
     Args:
         cap: epsilon of all together, above 0.
@@ -157,7 +165,10 @@ def squares_within(cap: float, remainders: float, *, delta: float) -> float:
 
 
 def _is_above(mu: float, curve: Floats, epsilons: Floats, remainder: float) -> bool:
-    """Whether d + (1 - d) G_mu is certified to be above a curve that is known at the ends of cells."""
+    """Whether d + (1 - d) G_mu is certified to lie above a curve.
+
+    The curve is known at the ends of cells.
+    """
     cells = np.flatnonzero(curve[:-1] > remainder)
     start, end = epsilons[cells], epsilons[cells + 1]
     middle = (start + end) / 2
@@ -170,6 +181,6 @@ def _is_above(mu: float, curve: Floats, epsilons: Floats, remainder: float) -> b
 
 
 def _tail(points: Floats) -> Floats:
-    """Chance that a standard normal number is above each point."""
+    """Probability that a standard normal number exceeds each point."""
     found: Floats = _erfc(points / math.sqrt(2)) / 2
     return found

@@ -1,4 +1,4 @@
-"""Lower bounds: the loss below which no theorem can promise anything, and the check of all promises against them.
+"""Lower bounds on epsilon, and the check that no upper bound is below one of them.
 
 A false theorem among those that promise would be the answer of `account` at once, since the smallest epsilon is
 stated. So whatever is promised is held to every lower bound that applies. Solving a lower bound for epsilon takes some
@@ -66,7 +66,9 @@ def held_to_lower_bounds(
 def lower_bound_beside(
     upper: PrivacyStatement, model: ProtocolModel, *, delta: float, releases: int = 1
 ) -> PrivacyStatement | None:
-    """Largest lower bound for one release, if above 0; it holds for several releases too, which show at least as much.
+    """Largest lower bound on the epsilon of one release, if above 0.
+
+    It holds for several releases too, which show at least as much.
 
     Args:
         upper: what is promised of all releases together.

@@ -1,4 +1,4 @@
-"""Normal limit of the central loss for many people.
+"""Normal limit of the central epsilon for many people.
 
 The view of n people tends to a Gaussian mechanism with parameter mu = s / sqrt(n) (Dong, Roth, Su 2022), where s^2 is
 the chi-squared information that the victim's report has among the others'. These are limits, not bounds at any n: plain
@@ -41,7 +41,7 @@ class Limit:
 
 
 def limit(model: ProtocolModel, *, delta: float) -> Limit | None:
-    """Normal limit of a uniformly shuffled protocol with one message each; None if the limit is not known.
+    """Normal limit of a uniformly shuffled protocol with one message of each person; None if it is unknown.
 
     Args:
         model: the protocol's public description.
@@ -66,7 +66,10 @@ def limit(model: ProtocolModel, *, delta: float) -> Limit | None:
 
 
 def _information(model: ProtocolModel) -> Information | None:
-    """Information s^2 of the worst data set in which all others agree, and of the best blanket."""
+    """Information s^2 for the two limits; None if unknown.
+
+    That of the worst data set in which all others agree, and that of the best blanket.
+    """
     local = model.local
     if not (model.shuffle.is_uniform and local.num_messages == 1 and local.is_common):
         return None
@@ -87,7 +90,7 @@ def _information(model: ProtocolModel) -> Information | None:
 
 
 def _of_law(model: ProtocolModel) -> Information | None:
-    """Information of a randomizer whose own law is evaluated; None if its law is not evaluated."""
+    """Information of a randomizer from the law that a theorem evaluates; None if no theorem evaluates it."""
     laws = [each for each in THEOREMS if isinstance(each, LawTheorem) and each.applies(model, delta=0.5)]
     found = [(each.kind.promises, each.limit_mu(model) ** 2 * model.num_users) for each in laws]
     upper, lower = ([square for promises, square in found if promises is side] for side in (True, False))
@@ -95,13 +98,16 @@ def _of_law(model: ProtocolModel) -> Information | None:
 
 
 def _of_any(local: LocalModel) -> Information:
-    """Information over all randomizers of loss epsilon0: that of the worse of two known ones, and an upper bound."""
+    """Information over all randomizers of loss epsilon0: the larger of two known values, and an upper bound."""
     ratio, growth = exp(local.epsilon0), expm1(local.epsilon0)
     return max(growth**2 / ratio, 2 * growth**2 / (ratio + 2)), 2 * growth**2 / (ratio + 1)
 
 
 def _of_response(local: LocalModel) -> Information:
-    """Information of k-ary response: that of the blanket equals that of data where all others hold a third value."""
+    """Information of k-ary response: of the worst data set, and of the blanket.
+
+    Both are equal for k > 2, where all others hold a third value.
+    """
     ratio, growth = exp(local.epsilon0), expm1(local.epsilon0)
     size = local.domain_size if isinstance(local, FrequencyModel) else 2
     blanket = 2 * growth**2 / (ratio + size - 1)

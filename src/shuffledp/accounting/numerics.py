@@ -1,4 +1,4 @@
-"""Solving for epsilon on a curve of delta, rounded to the safe side, and exponentials that overflow to infinity."""
+"""Numerics: epsilon solved on a curve of delta, rounded to the safe side; exponentials that overflow to infinity."""
 
 import math
 import sys
@@ -51,7 +51,10 @@ def largest_below(
 def _crossing(
     curve: Callable[[float], float], level: float, limit: float, guess: float | None, tolerance: float
 ) -> tuple[float, float]:
-    """Bracket of the crossing: an end above the level, and an end at most the level (Illinois secant and bisection)."""
+    """Bracket of the crossing: an end above the level, and an end at most the level.
+
+    By the Illinois secant method and bisection.
+    """
 
     def height(epsilon: float) -> float:
         value = curve(epsilon)
@@ -85,13 +88,19 @@ def _crossing(
 
 
 def _beyond(height: float, level: float, tolerance: float) -> float:
-    """Factor for the next epsilon, beyond the crossing if the curve falls about as a normal tail does."""
+    """Factor on epsilon for the next step towards the crossing.
+
+    Beyond the crossing if the curve falls about as a normal tail does.
+    """
     move = 0.75 * height / max(-math.log(level), 1.0)
     return 1 + (max(min(move, 0.5), 2 * tolerance) if height > 0 else min(max(move, -0.3), -2 * tolerance))
 
 
 def _between(low: float, high: float, at_low: float, at_high: float, margin: float) -> float:
-    """Point where the chord crosses 0, kept off the ends by a margin; else the middle."""
+    """Point where the chord crosses 0, kept off the ends by a margin.
+
+    The middle where an end or the margin is infinite.
+    """
     if not (math.isfinite(at_low) and math.isfinite(at_high) and math.isfinite(margin)):
         return (low + high) / 2
     crossing = low + (high - low) * at_low / (at_low - at_high)
@@ -99,7 +108,9 @@ def _between(low: float, high: float, at_low: float, at_high: float, margin: flo
 
 
 def gaussian_epsilon(mu: float, delta: float) -> float:
-    """Epsilon of the Gaussian limit at this delta: delta = mu (f(t) - t F(-t)) at t = epsilon / mu.
+    """Epsilon of the Gaussian limit at this delta.
+
+    It solves delta = mu (f(t) - t F(-t)) for t = epsilon / mu.
 
     f and F are the standard normal density and distribution function. An approximation, not a bound.
     """

@@ -1,4 +1,6 @@
-"""Privacy losses on a grid: the dominating pair of a curve of delta, and sums of losses by FFT, from above.
+"""Privacy losses on a grid: dominating pairs from curves of delta, and sums of losses.
+
+Sums are computed by FFT, from above.
 
 Let H(g) = delta(log g) bound the hockey-stick divergence of every pair of neighboring laws in both directions, for each
 ratio g >= 1. The profile of a pair is convex, and so is the largest one of several pairs, such as all ordered pairs of
@@ -34,7 +36,7 @@ _FFT_ERROR = 2e-15  # times log2 of the size: bound on the relative error of a t
 
 
 class Curve(Protocol):
-    """Curve of delta of a model, as theorems have it; it holds at every epsilon, and in both directions."""
+    """Theorem's curve of delta for a model; it holds at every epsilon, and in both directions."""
 
     def curve(self, model: Any, *, epsilons: Floats) -> Floats:
         """Delta at each of these epsilons."""
@@ -48,7 +50,7 @@ class Curve(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Profile:
-    """Symmetric pair of laws P, Q, given by its positive losses log(P/Q), ascending.
+    """Symmetric pair of laws P, Q, given by its positive losses log(P/Q) in ascending order.
 
     ``masses`` are their probabilities under Q (under P they are exp(loss) times as large), ``infinite`` the probability
     under P of what Q never shows.
@@ -60,7 +62,10 @@ class Profile:
 
 
 def profile_at(theorem: Curve, model: Any, *, losses: Floats) -> Profile:
-    """Dominating pair on these losses, above 0 and ascending, from the curve of a theorem that applies."""
+    """Dominating pair on these losses, from the curve of a theorem that applies.
+
+    The losses are above 0 and ascend.
+    """
     epsilons = np.concatenate([[0.0], losses])
     deltas = np.minimum.accumulate(theorem.curve(model, epsilons=epsilons))
     growths = np.expm1(epsilons)
@@ -71,7 +76,10 @@ def profile_at(theorem: Curve, model: Any, *, losses: Floats) -> Profile:
 
 
 def lower_hull(x: Floats, y: Floats) -> NDArray[np.intp]:
-    """Vertices of the lower convex hull; a convex curve below all the points lies below the hull too."""
+    """Vertices of the lower convex hull.
+
+    A convex curve below all the points lies below the hull too.
+    """
     kept: list[int] = []
     for place in range(len(x)):
         while len(kept) > 1:
@@ -86,7 +94,7 @@ def lower_hull(x: Floats, y: Floats) -> NDArray[np.intp]:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LossLaw:
-    """Loss law of one release: multiples of a step (``places``, ascending) and infinity."""
+    """Privacy loss of one release as a law: multiples of a step (``places``, ascending) and infinity."""
 
     places: Integers
     masses: Floats
@@ -104,7 +112,7 @@ class LossLaw:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LossSum:
-    """Sum of the losses of all releases, on a grid of ``losses``, in nats and ascending.
+    """Law of the summed privacy losses of all releases, on a grid of ``losses``, in nats and ascending.
 
     Probabilities are ``tilted`` by exp(rate x loss - log_moment), so that those that matter are not lost to rounding,
     which adds up to less than ``error``; ``beyond`` is the probability of losses above the grid.
@@ -118,7 +126,10 @@ class LossSum:
     beyond: float
 
     def delta(self, epsilon: float) -> float:
-        """Delta at an epsilon: E[(1 - exp(epsilon - loss))_+] from above; 1 below the grid, which leaves losses out."""
+        """Upper bound on delta at an epsilon: E[(1 - exp(epsilon - loss))_+].
+
+        It is 1 below the grid, which leaves losses out.
+        """
         if epsilon < self.losses[0]:
             return 1.0
         scale = self.log_moment - self.rate * epsilon
@@ -129,12 +140,14 @@ class LossSum:
         return min(found * math.exp(scale) * (1 + 1e-9) + self.beyond, 1.0)
 
     def epsilon(self, delta: float, *, limit: float) -> float:
-        """Least epsilon at this delta; ``limit`` is an epsilon that is known to suffice."""
+        """Least epsilon at this delta; at most ``limit``, an epsilon that is known to suffice."""
         return smallest_below(self.delta, level=delta, limit=limit, tolerance=1e-7)
 
 
 def loss_sum(laws: Sequence[LossLaw], *, step: float, repeats: int, delta: float) -> LossSum:
-    """Sum of independent losses on one grid, each law repeated; accurate near this delta.
+    """Law of the sum of independent losses, each law repeated, on one grid.
+
+    It is accurate near this delta.
 
     Losses above the grid count as infinite, and those below come back at its upper end: both err upward, at every
     epsilon on the grid. Below it nothing is said, since tilted losses that come back are too light to stand for those
@@ -167,7 +180,7 @@ def loss_sum(laws: Sequence[LossLaw], *, step: float, repeats: int, delta: float
 
 
 def _moments(laws: Sequence[LossLaw], repeats: int, rate: float) -> tuple[float, float, float]:
-    """Moments of the sum tilted by the rate: log of the generating function, mean, and variance."""
+    """Log generating function, mean and variance of the sum of losses, tilted by the rate."""
     log_moment = mean = variance = 0.0
     for law in laws:
         moment, terms = law.tilted(rate)
@@ -179,7 +192,10 @@ def _moments(laws: Sequence[LossLaw], repeats: int, rate: float) -> tuple[float,
 
 
 def _rate(laws: Sequence[LossLaw], repeats: int, log_delta: float) -> float:
-    """Tilting rate per step at which Chernoff's bound at the tilted mean is delta, or the mean is near the top."""
+    """Tilting rate per step at which Chernoff's bound at the tilted mean is delta.
+
+    Or at which the mean is near the top.
+    """
     limit = repeats * sum(float(np.log(law.masses[law.masses > 0][-1])) for law in laws)
     target = max(log_delta, _NEARLY * limit)
     low, high = 0.0, _LARGEST_POWER / max(int(law.places[-1]) for law in laws)
@@ -191,7 +207,10 @@ def _rate(laws: Sequence[LossLaw], repeats: int, log_delta: float) -> float:
 
 
 def _extreme(laws: Sequence[LossLaw], repeats: int, rate: float, log_left: float, sign: int) -> float:
-    """Place above (sign 1) or below (sign -1) which Chernoff's bound leaves exp(``log_left``) of the tilted sum."""
+    """Place beyond which Chernoff's bound leaves exp(``log_left``) of the tilted sum.
+
+    Above for sign 1, below for sign -1.
+    """
     base, _, variance = _moments(laws, repeats, rate)
     places = []
     for trial in _TRIALS / math.sqrt(max(variance, 1e-9)):
@@ -202,7 +221,10 @@ def _extreme(laws: Sequence[LossLaw], repeats: int, rate: float, log_left: float
 
 
 def loss_laws(theorems: Sequence[Curve], models: Sequence[Any], left_out: float) -> tuple[list[LossLaw], float] | None:
-    """Loss law of each model, with the step of all; None if nearly infinite losses are too likely to be left out."""
+    """Loss law of each model, and their common step.
+
+    None if nearly infinite losses are too likely to be left out.
+    """
     reaches = [loss_reach(*part, left_out) for part in zip(theorems, models, strict=True)]
     if max(reaches) > LARGEST_LOSS:
         return None

@@ -1,4 +1,4 @@
-"""Renyi divergences of everything released, from the whole curve of delta of a theorem."""
+"""Renyi divergences of everything released, from a theorem's whole curve of delta."""
 
 from collections.abc import Iterable, Sequence
 
@@ -71,7 +71,10 @@ def renyi(
 
 
 def _divergences(theorem: Theorem, model: ProtocolModel, orders: Sequence[float]) -> tuple[float, ...]:
-    """Divergence at each order, at most epsilon0, which bounds the loss itself."""
+    """Renyi divergence at each order, at most epsilon0.
+
+    Epsilon0 bounds the loss itself.
+    """
     epsilon0 = model.local.epsilon0
     if epsilon0 == 0 or epsilon0 > LARGEST_LOSS:
         return (epsilon0,) * len(orders)
@@ -91,7 +94,10 @@ def _losses(theorem: Theorem, model: ProtocolModel) -> Floats:
 
 
 def _divergence(pair: Profile, order: float) -> float:
-    """Renyi divergence of order a: log(1 + sum of Q(g) (g^(a-1) - 1) (g - g^(1-a))) / (a - 1), g and 1/g in pairs."""
+    """Renyi divergence of order a, summed over pairs g and 1/g.
+
+    log(1 + sum of Q(g) (g^(a-1) - 1) (g - g^(1-a))) / (a - 1).
+    """
     power = (order - 1) * pair.losses
     with np.errstate(divide="ignore"):
         logs = np.log(pair.masses) + _log_expm1(power) + _log_expm1(power + pair.losses) - power

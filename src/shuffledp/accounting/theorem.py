@@ -1,4 +1,7 @@
-"""Theorem as the accountant sees it: hypotheses, a curve from epsilon to delta and back; and the local guarantee."""
+"""Theorem as the accountant uses it: hypotheses, and a curve between epsilon and delta.
+
+The local guarantee is the first theorem.
+"""
 
 import math
 import re
@@ -23,8 +26,9 @@ _ANY_DELTA = 0.5  # for theorems that ask nothing of delta
 
 
 class Theorem(ABC):
-    """Result, published or own, about the central guarantee of a protocol; ``THEOREMS`` holds one instance of each.
+    """Published or own result about the central guarantee of a protocol.
 
+    ``THEOREMS`` holds one instance of each.
     Class attributes: ``id`` (short name), ``citation`` (source with theorem number), ``kind`` (upper or lower bound),
     ``status`` (published or own proof), ``is_vectorized`` (whether ``curve`` is fast: a thousand points in a second or
     so, and made for Renyi privacy and composition), ``is_costly`` (whether a number takes seconds), ``supersedes`` (ids
@@ -41,16 +45,19 @@ class Theorem(ABC):
     premises: ClassVar[tuple[Premise, ...]]  # no default: a theorem without hypotheses would apply to everything
 
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
-        """Hypotheses, all of them, evaluated for this model and delta."""
+        """Hypotheses of the theorem, evaluated for this model and delta."""
         return tuple(premise(model) for premise in self.premises)
 
     @abstractmethod
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
-        """Central epsilon at this delta, provided that the hypotheses hold."""
+        """Central epsilon at this delta, if the hypotheses hold."""
 
     @abstractmethod
     def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
-        """Central delta at this epsilon, non-increasing; if nothing is known, 1 (upper bound) or 0 (lower bound)."""
+        """Central delta at this epsilon, non-increasing.
+
+        If nothing is known it is 1 (upper bound) or 0 (lower bound).
+        """
 
     def guarantee(self, model: ProtocolModel, *, delta: float) -> Guarantee:
         """Guarantee that the theorem gives at this delta."""
@@ -58,27 +65,31 @@ class Theorem(ABC):
 
     @property
     def authors(self) -> str:
-        """First author and year of the result that the theorem is, or evaluates; "" for what has none."""
+        """First author and year of the result behind the theorem; "" if it has none."""
         found = re.search(r"\b([A-Z][a-z]+)\b[^0-9;]*?\b((?:19|20)\d\d)\b", self.citation)
         return "" if found is None else f"{found[1]} et al. {found[2]}"
 
     def concerns(self, model: ProtocolModel) -> bool:
-        """Whether the theorem is about such protocols, so that readers want to know why it fails for this one.
+        """Whether the theorem is about protocols like this one.
 
-        Most theorems start from what a report tells by itself: a share of a number tells nothing.
+        If so, readers want to know why it fails for this one. Most theorems start from what a report tells by itself: a
+        share of a number tells nothing.
         """
         return not isinstance(model.local, SumModel)
 
     def explained(self, model: ProtocolModel, *, delta: float) -> tuple[Guarantee, tuple[str, ...]]:
-        """Guarantee, with remarks for any statement about such a protocol: whom it is about, for example."""
+        """Guarantee, with remarks for a statement, for example on the people it is about."""
         return self.guarantee(model, delta=delta), ()
 
     def may_gain(self, model: ProtocolModel, *, delta: float, known: float) -> bool:
-        """Whether a theorem that takes seconds can promise an epsilon that is noticeably below the known one."""
+        """Whether a slow theorem can prove an epsilon noticeably below the known one.
+
+        Slow theorems take seconds.
+        """
         return True
 
     def trust(self, model: ProtocolModel) -> tuple[Trust, ...]:
-        """Trust assumptions of what the theorem says about this model."""
+        """Trust assumptions behind the theorem's statement about this model."""
         return (Trust.OWN_DEVICE, *model.local.trust, *model.shuffle.trust)
 
     def state(self, model: ProtocolModel, *, delta: float) -> PrivacyStatement:
@@ -92,7 +103,7 @@ class Theorem(ABC):
         return self.stating(model, self.guarantee(model, delta=delta), delta=delta)
 
     def stating(self, model: ProtocolModel, guarantee: Guarantee, *, delta: float) -> PrivacyStatement:
-        """Statement with a guarantee that the theorem gave for this model and delta.
+        """Statement that carries a guarantee which the theorem gave for this model and delta.
 
         Raises:
             HypothesisError: if a hypothesis does not hold.
@@ -117,7 +128,7 @@ class Theorem(ABC):
         return all(hypothesis.holds for hypothesis in self.hypotheses(model, delta=delta))
 
     def require(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
-        """Hypotheses of the model, after a check that all of them hold.
+        """Hypotheses for this model and delta, after a check that all hold.
 
         Raises:
             HypothesisError: if one does not; the message names it, its value and the way out.
@@ -129,34 +140,38 @@ class Theorem(ABC):
         return hypotheses
 
     def where_hypotheses_hold(self, model: ProtocolModel, delta: float) -> float:
-        """Delta of a closed form, rounded up, if all hypotheses hold there; else 1, which promises nothing."""
+        """Delta of a closed form, rounded up, if all hypotheses hold at it; else 1.
+
+        A delta of 1 promises nothing.
+        """
         stated = rounded_up(max(delta, SMALLEST))
         met = stated < 1 and all(hypothesis.holds for hypothesis in self.hypotheses(model, delta=stated))
         return stated if met else 1.0
 
     def delta_at(self, model: ProtocolModel, *, epsilon: float) -> float:
-        """Delta at a checked epsilon; 0 from epsilon0 on if a pure local guarantee holds anyway."""
+        """Delta at an epsilon of 0 or more, after a check; 0 from epsilon0 on for a pure randomizer."""
         nonnegative(epsilon=epsilon)
         local = model.local.guarantee
         return 0.0 if local.delta == 0 and epsilon >= local.epsilon else self.delta(model, epsilon=epsilon)
 
     def curve(self, model: ProtocolModel, *, epsilons: Floats) -> Floats:
-        """Delta at many epsilons, 0 or more: a loop over `delta_at`, which a vectorized evaluation may replace.
+        """Delta at many epsilons, 0 or more: `delta_at` at each.
 
-        For Renyi privacy and composition, which need a thousand points: they may be less tight than `delta_at`.
+        A vectorized evaluation may replace the loop. For Renyi privacy and composition, which need a thousand points:
+        they may be less tight than `delta_at`.
         """
         return np.array([self.delta_at(model, epsilon=float(epsilon)) for epsilon in epsilons])
 
 
 def inside_unit(delta: float) -> float:
-    """Delta moved strictly inside (0, 1), for hypotheses that divide by it or its logarithm."""
+    """Delta moved strictly inside (0, 1), so that formulas may divide by it or its logarithm."""
     return min(max(delta, SMALLEST), math.nextafter(1.0, 0.0))
 
 
 def fake_senders(model: ProtocolModel, *, shuffled: bool = True) -> tuple[Hypothesis, ...]:
-    """Hypothesis: the reports left out cover all fake senders; no hypothesis where no senders are fake.
+    """Hypothesis: the reports left out cover all fake senders.
 
-    Where others hide an answer, what is in fake reports does not depend on it.
+    No hypothesis where no senders are fake. Where others hide an answer, what is in fake reports does not depend on it.
     """
     if not model.fakes:
         return ()
@@ -169,7 +184,10 @@ def fake_senders(model: ProtocolModel, *, shuffled: bool = True) -> tuple[Hypoth
 
 
 def uniform_shuffle(model: ProtocolModel) -> Hypothesis:
-    """Hypothesis: every order of the reports is equally likely, and nothing else about their origin is seen."""
+    """Hypothesis: the shuffle is uniform.
+
+    Every order of the reports is equally likely, and nothing else about their origin is seen.
+    """
     return Hypothesis(
         "uniform-shuffle", "a uniform shuffle", f"shuffler {model.shuffle.kind!r}", model.shuffle.is_uniform
     )
@@ -182,9 +200,10 @@ def one_message_each(model: ProtocolModel) -> Hypothesis:
 
 
 def common_randomizer(model: ProtocolModel) -> Hypothesis:
-    """Hypothesis: all users apply one randomizer, so that the form of a report does not point to its sender.
+    """Hypothesis: all users apply one randomizer.
 
-    Without it nothing need be amplified: with an alphabet of its own for each user, shuffling hides nothing.
+    So the form of a report does not point to its sender. Without it nothing need be amplified: with an alphabet of its
+    own for each user, shuffling hides nothing.
     """
     shared = model.local.is_common
     value = "the same for all" if shared else "one that depends on the user"
@@ -192,7 +211,7 @@ def common_randomizer(model: ProtocolModel) -> Hypothesis:
 
 
 def not_adaptive(model: ProtocolModel) -> Hypothesis:
-    """Hypothesis: no report depends on earlier reports, or on its place after the shuffle."""
+    """Hypothesis: no report depends on earlier reports or on its place after the shuffle."""
     adaptive = model.local.is_adaptive
     value = "one that may depend on its place and on earlier reports" if adaptive else "one that depends on it alone"
     return Hypothesis("non-adaptive", "a randomizer that depends on nothing but the answer", value, not adaptive)
@@ -206,7 +225,10 @@ def oblivious(model: ProtocolModel) -> Hypothesis:
 
 
 def users_within(name: str, model: ProtocolModel, requirement: str, least: float, most: float = math.inf) -> Hypothesis:
-    """Hypothesis: the number of users is from ``least`` to ``most``, in the words of the requirement."""
+    """Hypothesis: the number of users is from ``least`` to ``most``.
+
+    The requirement says so in words.
+    """
     return Hypothesis(name, requirement, f"num_users={model.num_users}", least <= model.num_users <= most)
 
 
@@ -230,7 +252,7 @@ COMMON_REPORTS: tuple[Premise, ...] = (one_message_each, common_randomizer, not_
 
 
 def common_reports(model: ProtocolModel) -> tuple[Hypothesis, ...]:
-    """Hypotheses of ``COMMON_REPORTS``, evaluated."""
+    """Hypotheses evaluated from ``COMMON_REPORTS``: one report each, one randomizer, not adaptive."""
     return tuple(premise(model) for premise in COMMON_REPORTS)
 
 
@@ -248,7 +270,7 @@ def small_epsilon0(model: ProtocolModel, *, delta: float, formula: str, exp_limi
 
 
 def small_channel(local: LocalModel, *, most_inputs: int) -> Floats | None:
-    """Channel matrix of the randomizer, outputs that tell the same merged; None where there is none.
+    """Channel matrix of the randomizer, with equivalent outputs merged; None if there is no small one.
 
     Of a larger domain only the size is read: its channel would take seconds and a hundred megabytes.
     """
@@ -259,12 +281,12 @@ def small_channel(local: LocalModel, *, most_inputs: int) -> Floats | None:
 
 
 def normalized(matrix: Floats) -> Floats:
-    """Matrix whose rows sum to 1 to the last place."""
+    """Matrix with each row divided by its sum, so that rows sum to 1."""
     return np.asarray(matrix / matrix.sum(axis=1, keepdims=True))
 
 
 class Evaluator(Protocol):
-    """Upper bound on a protocol's delta at any epsilon, and the way back."""
+    """Evaluator of an upper bound: delta at any epsilon, and epsilon at any delta."""
 
     def epsilon(self, delta: float) -> float:
         """Least epsilon found at which the bound is at most delta."""
@@ -284,7 +306,7 @@ class CurveEvaluator(Evaluator, Protocol):
 
 
 class EvaluatedTheorem(Theorem):
-    """Upper bound that an evaluator works out where the hypotheses hold; elsewhere epsilon0, and a delta of 1.
+    """Upper bound that an evaluator computes if the hypotheses hold; otherwise epsilon0, and a delta of 1.
 
     The evaluator's numbers may be wrong by ``guard``, a relative error of delta.
     """
@@ -303,13 +325,13 @@ class EvaluatedTheorem(Theorem):
         return min(self.evaluator(model).epsilon(delta * (1 - self.guard)), model.local.epsilon0)
 
     def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
-        """Delta that the evaluator finds."""
+        """Delta that the evaluator finds; 1 where the theorem does not apply."""
         if not self.applies(model, delta=_ANY_DELTA):
             return 1.0
         return min(self.evaluator(model).delta(epsilon) * (1 + self.guard), 1.0)
 
     def curve(self, model: ProtocolModel, *, epsilons: Floats) -> Floats:
-        """Curve that the evaluator works out; without a fast one, `delta_at` at each epsilon."""
+        """Curve of delta that the evaluator finds; without a fast one, `delta_at` at each epsilon."""
         if not self.is_vectorized:
             return super().curve(model, epsilons=epsilons)
         if not self.applies(model, delta=_ANY_DELTA):
@@ -319,7 +341,7 @@ class EvaluatedTheorem(Theorem):
 
 
 class LocalOnly(Theorem):
-    """Local guarantee carried over: the released data are computed from the reports alone (post-processing).
+    """Local guarantee carried over to the release, which is computed from the reports alone (post-processing).
 
     Nobody but one's own device is trusted. Where the local guarantee is empty this says nothing: reports that mean
     nothing alone may well be private together.
@@ -342,11 +364,16 @@ class LocalOnly(Theorem):
         return model.local.epsilon0
 
     def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
-        """Local delta from epsilon0 on; below it, the delta of binary randomized response, which is the worst."""
+        """Local delta from epsilon0 on; below it, the delta of binary randomized response.
+
+        That is the worst case.
+        """
         return float(self.curve(model, epsilons=np.array([epsilon]))[0])
 
     def curve(self, model: ProtocolModel, *, epsilons: Floats) -> Floats:
-        """Deltas with E = exp(epsilon0), e = exp(epsilon): delta0 + (1 - delta0) (E - e) / (E + 1), down to delta0.
+        """Delta at many epsilons: delta0 + (1 - delta0) (E - e) / (E + 1), down to delta0.
+
+        Where E = exp(epsilon0) and e = exp(epsilon).
 
         Kairouz, Oh, Viswanath 2015, Theorem 2: whatever is (epsilon0, delta0)-private is post-processing of that pair.
         """
@@ -357,7 +384,10 @@ class LocalOnly(Theorem):
         return np.asarray(np.minimum(local.delta + (1 - local.delta) * below * ROUND_UP, 1.0))
 
     def guarantee(self, model: ProtocolModel, *, delta: float) -> Guarantee:
-        """Local epsilon0 and delta, which is 0 for pure randomizers: stronger than what was asked for."""
+        """Local epsilon and delta as a guarantee; the delta is 0 for pure randomizers.
+
+        That may be stronger than asked for.
+        """
         local = model.local.guarantee
         return CentralDP(epsilon=local.epsilon, delta=local.delta, neighbors=local.neighbors)
 

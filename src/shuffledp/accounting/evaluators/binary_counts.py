@@ -36,24 +36,24 @@ Complexes = NDArray[np.complex128]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BinaryCounts:
-    """Counts of ones over all data sets of ``users`` people who each send a binary report of loss ``epsilon0``."""
+    """Counts of ones among binary reports of loss ``epsilon0`` from ``users`` people, over all data sets."""
 
     epsilon0: float
     users: int
 
     def epsilon(self, delta: float) -> float:
-        """Least epsilon, from above, at which no data set has a delta above the given one."""
+        """Least epsilon at which the delta of every data set is at most the given one; rounded up."""
         guess = gaussian_epsilon(2 * math.sinh(self.epsilon0 / 2) / math.sqrt(self.users), delta)
         return smallest_below(self.delta, level=delta, limit=self.epsilon0, guess=guess)
 
     def delta(self, epsilon: float) -> float:
-        """Largest delta of all data sets, from above; 0 from epsilon0 on."""
+        """Largest delta over all data sets, rounded up; 0 from epsilon0 on."""
         if epsilon >= self.epsilon0:
             return 0.0
         return min(max(float(each.max()) for each in self.deltas(epsilon)) + SMALLEST, 1.0)
 
     def curve(self, epsilons: Floats) -> Floats:
-        """Largest delta at many epsilons, from above, by a thousand blocks of data sets.
+        """Largest delta over all data sets at many epsilons, rounded up; computed for a thousand blocks of data sets.
 
         Faster than `delta`. Of up to a thousand people a block is one data set; of 10,000 people blocks cost 1 in
         2,000 of epsilon.
@@ -62,7 +62,10 @@ class BinaryCounts:
         return covered.curve(epsilons)
 
     def deltas(self, epsilon: float) -> Iterator[Floats]:
-        """Delta of each data set, from above, for an epsilon below epsilon0; in blocks of m, which may overlap."""
+        """Delta of each data set, rounded up, for an epsilon below epsilon0.
+
+        Data sets come in blocks of m, which may overlap.
+        """
         growth, short = math.expm1(epsilon), -math.expm1(epsilon - self.epsilon0)
         gain, tilt = short / (1 + math.exp(-self.epsilon0)), (growth - math.expm1(-self.epsilon0)) / short
         counts = _TiltedCounts(self.epsilon0, tilt=tilt, others=self.users - 1)
@@ -88,7 +91,7 @@ class _Report:
 
 
 class _TiltedCounts:
-    """Tilted laws of T for all m: their probabilities at the k just below the mean of each."""
+    """Tilted laws of T for all m, with their probabilities at the k just below each mean."""
 
     def __init__(self, epsilon0: float, *, tilt: float, others: int) -> None:
         lie, truth = 1 / (1 + math.exp(epsilon0)), 1 / (1 + math.exp(-epsilon0))
@@ -108,7 +111,10 @@ class _TiltedCounts:
         self.kernel = np.stack([weights, above, weights * self.turns[1], above * self.turns[1]])
 
     def _frequencies(self, ones: Floats) -> Floats:
-        """Frequencies that matter for the first and the last of these m, and so for all between."""
+        """Frequencies that matter for these m.
+
+        Those of the first and the last m suffice for all between.
+        """
         least, number = float(self.spreads(ones)[[0, -1]].min()), self.reach
         if least > _NEGLIGIBLE / 2:
             last = 2 * math.asin(math.sqrt(_NEGLIGIBLE / 2 / least)) / math.pi
@@ -116,7 +122,7 @@ class _TiltedCounts:
         return np.arange(number + 1, dtype=np.float64) * np.float64(math.pi / self.reach)
 
     def blocks(self) -> Iterator[Floats]:
-        """Blocks of all m, from 0 to the number of others."""
+        """Blocks of the values of m, from 0 to the number of other people."""
         for first in range(0, self.others + 1, self.block):
             yield min(first, self.others + 1 - self.block) + np.arange(self.block, dtype=np.float64)
 
@@ -129,7 +135,7 @@ class _TiltedCounts:
         return np.asarray(np.floor(ones * self.one.chance + (self.others - ones) * self.zero.chance))
 
     def chances(self, ones: Floats) -> Floats:
-        """Tilted chances of k ones and of more, and of k + 1 ones and of more: four rows, for each m.
+        """Tilted chances of k, of more than k, of k + 1 and of more than k + 1 ones; shape (4, m).
 
         Of more, each count that is i above has a factor of r^-i.
         """
@@ -140,7 +146,7 @@ class _TiltedCounts:
         return np.asarray((self.kernel[:, used] @ turned.T).real)
 
     def scales(self, ones: Floats) -> Floats:
-        """Scale E[r^T] r^-k, which undoes the tilt, with a margin for the rounding of all factors."""
+        """Factors E[r^T] r^-k that undo the tilt, raised to cover the rounding of all factors."""
         growths = ones * self.one.log_growth + (self.others - ones) * self.zero.log_growth
         return np.asarray(np.exp(growths - self.places(ones) * self.log_tilt) * (1 + self._unit))
 

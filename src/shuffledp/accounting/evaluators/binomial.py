@@ -1,4 +1,4 @@
-"""Binomial laws over arrays of counts, with tails from a quadrature, and a law cut into blocks, whatever its size.
+"""Binomial laws: probabilities, tails by quadrature, and laws cut into blocks, for any number of trials.
 
 Two formulas do everything. The probability of a count is Loader's saddle-point form (2000). The tail above it, divided
 by it, is an integral of a smooth decreasing function,
@@ -89,7 +89,7 @@ def binomial_lattice(trials: int, chance: float, *, outside: float, step: int) -
 
 
 def _edges(low: int, middle: int, high: int, num_blocks: int, reach: float) -> Floats:
-    """Edges of blocks: the first count of each, and the count after the last; 3 of 4 blocks lie within reach."""
+    """First count of each block, and the count after the last; 3 of 4 blocks lie within reach."""
     left, right = max(low, math.floor(middle - reach)), min(high + 1, math.ceil(middle + reach))
     beyond = max(num_blocks // 8, 2) if left > low or right < high + 1 else 1
     within = np.linspace(left, right, num_blocks - 2 * beyond + 1)
@@ -98,7 +98,7 @@ def _edges(low: int, middle: int, high: int, num_blocks: int, reach: float) -> F
 
 
 def block_masses(edges: Floats, trials: int, chance: float) -> tuple[Floats, Floats]:
-    """Probability from each edge to before the next, and the size of the terms that were subtracted to find it.
+    """Probability of each block of counts, and the size of the terms subtracted to find it.
 
     Edges ascend from 0 to trials + 1; one of them, or the gap between two, is near the mean.
     """
@@ -153,7 +153,9 @@ def binomial_error(trials: int) -> float:
 
 
 def log_probability(counts: Floats, trials: Floats | float, chance: float) -> Floats:
-    """Log-probability Pr[T = count], T ~ Bin(trials, chance), 0 < chance < 1, 0 <= count <= trials, Loader's form.
+    """Log-probability log Pr[T = count] for T ~ Bin(trials, chance), in Loader's form.
+
+    For 0 < chance < 1 and 0 <= count <= trials.
 
     The relative error of the probability is below `binomial_error`.
     """
@@ -169,7 +171,9 @@ def log_probability(counts: Floats, trials: Floats | float, chance: float) -> Fl
 
 
 def tail_ratio(counts: Floats, trials: Floats | float, odds: float) -> Floats:
-    """Ratio Pr[T > count] / Pr[T = count], T ~ Bin(trials, odds / (1 + odds)), for counts of the mean less 1 or more.
+    """Ratio Pr[T > count] / Pr[T = count] for T ~ Bin(trials, odds / (1 + odds)).
+
+    For counts of the mean less 1 or more.
 
     The relative error is below `binomial_error`.
     """
@@ -188,7 +192,10 @@ def tail_ratio(counts: Floats, trials: Floats | float, odds: float) -> Floats:
 
 
 def _reach(counts: Floats, rest: Floats, odds: float) -> Floats:
-    """Place where the integrand has fallen by e^-38, or just beyond: Newton's method from the right, concave log."""
+    """Place where the integrand has fallen by e^-38, or just beyond.
+
+    By Newton's method from the right, for a concave logarithm.
+    """
     slope = counts - rest * odds
     reach = 2 * _NEGLIGIBLE / (slope + np.sqrt(slope * slope + 2 * _NEGLIGIBLE * counts) + 1e-300)
     outside = ~((reach > 0) & (reach < 1 - 1e-9))  # below 0 where the square of the slope underflows

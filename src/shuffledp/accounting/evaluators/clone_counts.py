@@ -1,4 +1,4 @@
-"""Counts of clones: the privacy loss of one answer among reports that look like it, at any number of people.
+"""Privacy loss of one answer among clones: reports that look like it.
 
 **A pair.** Of n - 1 other reports each is a clone with chance q; half of the C clones, at random, look like one answer
 and half like the other. With E = exp(epsilon0), e = exp(epsilon), N = C + 1 and k = floor(N (E - e) / ((E - 1) (e +
@@ -43,14 +43,20 @@ _CLOSE = 1e-12  # chances this close to 0 or 1 are lowered, since floats hold on
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClonePair:
-    """Pair of clones, evaluated from above; ``chance`` is the chance that another report is a clone."""
+    """Pair of report laws whose delta depends on a number of clones.
+
+    Each other report is a clone with probability ``chance``; delta is evaluated from above.
+    """
 
     epsilon0: float
     chance: float
     users: int
 
     def epsilon(self, delta: float) -> float:
-        """Least epsilon at which the pair's delta is at most the given one, which is strictly between 0 and 1."""
+        """Least epsilon at which the pair's delta is at most the given one.
+
+        That one is strictly between 0 and 1.
+        """
         # The Gaussian limit for many people: mu = 2 tanh(epsilon0 / 2) / sqrt(clones).
         mu = 2 * math.tanh(self.epsilon0 / 2) / math.sqrt(max(self.users * self.chance, 1.0))
         guess = gaussian_epsilon(mu, delta)
@@ -69,7 +75,7 @@ class ClonePair:
         return min(self._upper(epsilon, law), rough)
 
     def curve(self, epsilons: Floats) -> Floats:
-        """Delta of the pair at many epsilons, as small as 1e-300; less tight than `delta`."""
+        """Delta of the pair at many epsilons, down to 1e-300; less tight than `delta`."""
         law = self.blocks(outside=1e-305, num_blocks=_CURVE)
         return np.array([self._upper(float(epsilon), law) for epsilon in epsilons])
 
@@ -89,7 +95,10 @@ class ClonePair:
         return min(float(law.most @ deltas) * (1 + error) + law.outside + SMALLEST, 1.0)
 
     def given(self, clones: Floats, epsilon: float) -> tuple[Floats, float, Floats]:
-        """Probability b_c(k) for each number of clones c, and its factor, as a gain and a loss to subtract."""
+        """Probability b_c(k) for each number of clones c, and its factor as a gain and a loss.
+
+        The factor is the gain less the loss.
+        """
         short = math.expm1(epsilon - self.epsilon0)
         gain = -short / (1 + math.exp(-self.epsilon0))
         share = short / math.expm1(-self.epsilon0) * math.exp(-epsilon) / (1 + math.exp(-epsilon))
@@ -102,7 +111,9 @@ class ClonePair:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CountCells:
-    """Binomial count B of ``trials`` messages in cells, over which chords replace a convex curve.
+    """Binomial count B of ``trials`` messages, cut into cells.
+
+    Chords over the cells replace a convex curve.
 
     A cell leads from the first B of ``lows`` to the first after it, in ``ends`` (the same where a cell is one number),
     and has the probability ``most``, from above, and the mean ``mean_least``, from below; ``outside`` is more than all
@@ -122,14 +133,14 @@ class CountCells:
         return np.unique(np.concatenate([[0.0], self.lows, self.ends]))
 
     def chords(self, values: Floats) -> float:
-        """Expectation, from above, of a falling convex curve of B that is given at the nodes."""
+        """Upper bound on the expectation of a falling convex curve of B, given its values at the nodes."""
         low, end = (values[np.searchsorted(self.nodes, ends)] for ends in (self.lows, self.ends))
         share = (self.mean_least - self.lows) / np.maximum(self.ends - self.lows, 1.0)
         return float(self.most @ (low * (1 - share) + end * share)) + self.outside * float(values[0])
 
 
 def count_cells(trials: int, chance: float, *, outside: float, num_cells: int) -> CountCells:
-    """Binomial law in at most ``num_cells`` cells, with at most ``outside`` left out; the chance is above 0."""
+    """Binomial law in at most ``num_cells`` cells, which leave out at most ``outside``; the chance is above 0."""
     blocks = binomial_blocks(trials, chance, outside=outside, num_blocks=num_cells)
     if blocks.lows is blocks.highs:
         ends = mean_least = blocks.lows
@@ -146,7 +157,7 @@ def count_cells(trials: int, chance: float, *, outside: float, num_cells: int) -
 
 
 def excess(trials: Floats, chance: float, level: Floats) -> Floats:
-    """Expected excess E[(A - level)_+] for A ~ Bin(trials, chance), from above.
+    """Expected excess E[(A - level)_+] for A ~ Bin(trials, chance), rounded up.
 
     With j = ceil(level) it is Pr[A = j] (j (1 - p) - (level - m p) (1 + Pr[A > j] / Pr[A = j])); where j is below the
     mean, the mean less the level, plus the same for what is missing.
@@ -161,7 +172,10 @@ def excess(trials: Floats, chance: float, level: Floats) -> Floats:
     error, odds = binomial_error(int(trials.max())), chance / (1 - chance)
 
     def tail(count: Floats, beyond: Floats, logs: Floats, odds: float) -> Floats:
-        """Tail from a count on, for these odds; ``beyond`` is the level less the mean."""
+        """Expected excess over the level of a binomial count, for these odds.
+
+        ``count`` is the least count not below the level, and ``beyond`` the level less the mean.
+        """
         gain, loss = count / (1 + odds), beyond * (1 + tail_ratio(count, trials, odds))
         return np.asarray(np.exp(logs) * np.maximum(gain - loss + error * (gain + np.abs(loss)), 0.0))
 
@@ -177,7 +191,7 @@ def excess(trials: Floats, chance: float, level: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class FourAtoms:
-    """Law of the counts (A, B, D), with B and D in cells.
+    """Joint law of the numbers A, B and D of three kinds of messages, with B and D in cells.
 
     For each of the numbers B at which the cells of ``outer`` end, ``seconds``, there are numbers D in a row of
     ``thirds``, and in ``weights`` their shares of the law of D given B. A message that is neither B nor D is A with
@@ -191,7 +205,7 @@ class FourAtoms:
     chance: float
 
     def above(self, *, a: float, b: float, c: float) -> float:
-        """Expectation E[(a A - b B - c D)_+] from above, for a > 0 and b >= c >= 0."""
+        """Upper bound on the expectation E[(a A - b B - c D)_+], for a > 0 and b >= c >= 0."""
         seconds = self.seconds[:, np.newaxis]
         trials = self.outer.trials - seconds - self.thirds
         values = excess(trials, self.chance, (b * seconds + c * self.thirds) / a)
@@ -213,7 +227,7 @@ def four_atoms(users: int, *, each: float, third: float, outside: float, num_cel
 
 
 def _hats(trials: Floats, chance: float, outside: float, num_cells: int) -> tuple[Floats, Floats]:
-    """Counts from 0 on for each number of trials, and the share of Bin(trials, chance) at each for chords.
+    """Grid of counts for each number of trials, and weights that replace the law Bin(trials, chance) by it.
 
     From above for a curve that falls and is convex: what lies beyond the last count is given to it.
     """
@@ -245,7 +259,10 @@ def _hats(trials: Floats, chance: float, outside: float, num_cells: int) -> tupl
 
 
 def _masses(counts: Floats, trials: Floats, chance: float) -> tuple[Floats, Floats]:
-    """Probability from each count to before the next, and the size of the terms that were subtracted to find it."""
+    """Probability from each count to just before the next, and a size for its error.
+
+    The size is that of the terms that were subtracted to find the probability.
+    """
     mean = np.floor(trials * chance)
     lower = _tail_from(np.maximum(trials - counts + 1, trials - mean), trials, 1 - chance)
     upper = _tail_from(np.maximum(counts, mean), trials, chance)
@@ -282,7 +299,7 @@ class LimitedVariation:
     users: int
 
     def epsilon(self, delta: float) -> float:
-        """Least epsilon at this delta, from above."""
+        """Least epsilon at this delta, rounded up."""
         guess = None
         for size, tolerance in ((_COARSE_CELLS, 1e-3), (_FINE_CELLS, 1e-6)):
             law = self._law(max(_OUTSIDE * delta, SMALLEST), size)
@@ -291,7 +308,7 @@ class LimitedVariation:
         return guess or 0.0
 
     def delta(self, epsilon: float) -> float:
-        """Delta at an epsilon, from above; 0 from epsilon0 on."""
+        """Delta at an epsilon, rounded up; 0 from epsilon0 on."""
         if epsilon >= self.epsilon0:
             return 0.0
         rough = self._upper(epsilon, self._law(SMALLEST, _COARSE_CELLS))

@@ -1,4 +1,6 @@
-"""The number of ones among shuffled binary reports: what it loses in the worst data set, from both sides, for any n.
+"""Upper and lower bound on the largest delta over all data sets of shuffled binary reports.
+
+A data set counts by the number of people who hold the first answer; the number of people is any.
 
 A report is 1 with chance p1 if the person holds the first answer, and with chance p0 < p1 if the second. If j of the
 other n-1 people hold the first one, T ~ Bin(j, p1) + Bin(n-1-j, p0) of their reports are 1. With e = exp(epsilon),
@@ -37,35 +39,41 @@ _MOST_NODES = 400  # of a curve
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BinaryChannel:
-    """Chances of a report of 1 for the two answers, and of 0 (``nots``), the first answer's being the larger."""
+    """Binary channel: the chances of a report of 1, and of 0 (``nots``), for each of the two answers.
+
+    The first answer has the larger chance of 1.
+    """
 
     chances: tuple[float, float]
     nots: tuple[float, float]
 
     @property
     def mirrored(self) -> "BinaryChannel":
-        """With outputs and answers exchanged: the other direction."""
+        """Same channel with its two outputs and its two answers exchanged, for the other direction."""
         return BinaryChannel(chances=self.nots[::-1], nots=self.chances[::-1])
 
     @property
     def is_symmetric(self) -> bool:
-        """Whether the two directions of all data sets together tell the same."""
+        """Whether the channel equals its mirror image, so that one direction of all data sets is enough."""
         return self.mirrored == self
 
     @property
     def gap(self) -> float:
-        """The total variation distance, from the chances that lose fewer digits."""
+        """Total variation distance between the reports of the two answers.
+
+        It is computed from the chances that lose fewer digits.
+        """
         (first, second), (not_first, not_second) = self.chances, self.nots
         return first - second if first + second < 1 else not_second - not_first
 
     @property
     def information(self) -> float:
-        """The largest chi-squared information among people who agree: (p1 - p0)^2 / (p (1 - p))."""
+        """Largest chi-squared information among people who all hold one answer: (p1 - p0)^2 / (p (1 - p))."""
         return max(self.gap**2 / max(one * zero, SMALLEST) for one, zero in zip(self.chances, self.nots, strict=True))
 
 
 def symmetric_channel(epsilon0: float) -> BinaryChannel:
-    """Binary randomized response of this loss."""
+    """Channel of binary randomized response of this loss."""
     odds = math.exp(-epsilon0)  # of a lie
     truth, lie = 1 / (1 + odds), odds / (1 + odds)
     return BinaryChannel(chances=(truth, lie), nots=(lie, truth))
@@ -73,7 +81,7 @@ def symmetric_channel(epsilon0: float) -> BinaryChannel:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CoveredCounts:
-    """The counts of all data sets of this many people, each of whom sends a report through the channel.
+    """Counts of ones over all data sets of ``users`` people, who each send one report through the channel.
 
     ``limit`` is an epsilon from which on delta is 0 anyway.
     """
@@ -83,16 +91,16 @@ class CoveredCounts:
     limit: float
 
     def epsilon(self, delta: float) -> float:
-        """An epsilon at which no data set's delta is above the one given: the least one, to the tolerance."""
+        """Epsilon at which the delta of every data set is at most the given one; the least one, to a tolerance."""
         guess = gaussian_epsilon(math.sqrt(self.channel.information / self.users), delta)
         return smallest_below(self.delta, level=delta, limit=self.limit, guess=guess, tolerance=_CLOSE)
 
     def delta(self, epsilon: float) -> float:
-        """The largest delta of all data sets, from above; 0 from the limit on."""
+        """Largest delta over all data sets, rounded up; 0 from the limit on."""
         return self.sides(epsilon)[1]
 
     def sides(self, epsilon: float, *, tolerance: float | None = None) -> tuple[float, float]:
-        """The largest delta of all data sets, from below and from above: mostly within a relative tolerance.
+        """Lower and upper bound on the largest delta over all data sets, mostly within a relative tolerance.
 
         The tolerance is 1e-3 by default, and 1e-6 for up to 10,000 people.
         """
@@ -107,14 +115,20 @@ class CoveredCounts:
         return lower, min(upper + SMALLEST, 1.0)
 
     def in_blocks(self, epsilon: float, *, blocks: int) -> float:
-        """Largest delta of all data sets, from above, by this number of equal blocks of them; 0 from the limit on."""
+        """Upper bound on the largest delta over all data sets, from ``blocks`` equal blocks.
+
+        It is 0 from the limit on.
+        """
         if epsilon >= self.limit:
             return 0.0
         edges = _edges(self.users, blocks)
         return min(max(float(side._above(epsilon, edges[:-1], edges[1:]).max()) for side in self._directions()), 1.0)
 
     def curve(self, epsilons: Floats) -> Floats:
-        """`in_blocks` at many epsilons; where they are more than 400, chords over exp(epsilon) between as many."""
+        """Upper bound on delta at many epsilons, as `in_blocks` finds it.
+
+        Of more than 400 epsilons it is evaluated at 400, with chords over exp(epsilon) between them.
+        """
         inside = np.minimum(epsilons, self.limit)
         nodes = np.unique(inside)
         if len(nodes) > _MOST_NODES:
@@ -123,11 +137,14 @@ class CoveredCounts:
         return np.asarray(np.interp(np.expm1(inside), np.expm1(nodes), deltas), dtype=np.float64)
 
     def _directions(self) -> Sequence["CoveredCounts"]:
-        """Directions of a pair of inputs, one where both are equal: an asymmetric channel has twice the work."""
+        """One or two directions of the pair of answers: a symmetric channel needs just one."""
         return (self,) if self.channel.is_symmetric else (self, replace(self, channel=self.channel.mirrored))
 
     def _narrowed(self, epsilon: float, known: float, tolerance: float) -> tuple[float, float]:
-        """This direction from both sides: blocks that are above the best data set by more are cut again."""
+        """Lower and upper bound in this direction.
+
+        Blocks whose bound is above the best data set's delta, by more than the tolerance, are cut again.
+        """
         edges = _edges(self.users, _FIRST_BLOCKS)
         starts, ends = edges[:-1], edges[1:]
         lower, accepted, looked_at = known, 0.0, 0
@@ -142,11 +159,14 @@ class CoveredCounts:
             starts, ends = _cut(starts[open_still], ends[open_still])
 
     def _above(self, epsilon: float, starts: Floats, ends: Floats) -> Floats:
-        """The delta that is left if the people in whom the data sets of a block differ are left out, from above."""
+        """Upper bound on the delta of each block of data sets.
+
+        The people in whom the block's data sets differ are left out.
+        """
         return _deltas(self.channel, epsilon, starts, self.users - ends)[1]
 
     def _below(self, epsilon: float, ones: Floats) -> Floats:
-        """The exact delta of data sets, from below."""
+        """Exact delta of each data set, rounded down."""
         return _deltas(self.channel, epsilon, ones, self.users - 1 - ones)[0]
 
 
@@ -156,7 +176,7 @@ def _edges(users: int, blocks: int) -> Floats:
 
 
 def _cut(starts: Floats, ends: Floats) -> tuple[Floats, Floats]:
-    """Every block in four, or in single data sets."""
+    """Blocks cut in four parts each, or in single data sets."""
     shares = np.linspace(0, 1, _PARTS + 1)
     edges = np.floor(starts[:, np.newaxis] + (ends - starts)[:, np.newaxis] * shares)
     edges[:, -1] = ends
@@ -166,7 +186,10 @@ def _cut(starts: Floats, ends: Floats) -> tuple[Floats, Floats]:
 
 
 def _deltas(channel: BinaryChannel, epsilon: float, ones: Floats, zeros: Floats) -> tuple[Floats, Floats]:
-    """Delta of each crowd, from below and from above, by how many hold the first answer and the second one."""
+    """Lower and upper bound on the delta of each crowd.
+
+    A crowd has given numbers of people with the first answer (``ones``) and the second one (``zeros``).
+    """
     growth = math.expm1(epsilon)
     gain = channel.gap - growth * channel.chances[1]
     slack = 8 * _ROUNDING * (channel.gap + (1 + growth) * channel.chances[1])
@@ -183,7 +206,7 @@ def _deltas(channel: BinaryChannel, epsilon: float, ones: Floats, zeros: Floats)
 
 
 class _TiltedReport:
-    """A report that is 1 with a chance that the tilt r = 1 + excess changes; ``log_growth`` is log E[r^report]."""
+    """Binary report whose chance of 1 is tilted by r = 1 + excess; ``log_growth`` is log E[r^report]."""
 
     def __init__(self, chance: float, other: float, excess: float) -> None:
         growth = chance * excess
@@ -191,14 +214,14 @@ class _TiltedReport:
         self.variance, self.log_growth = self.chance * self.other, math.log1p(growth)
 
     def log_characteristic(self, frequencies: Floats) -> tuple[Floats, Floats]:
-        """Log of the modulus, and the phase, of E[exp(iw report)], after tilting."""
+        """Log-modulus and phase of the characteristic function E[exp(iw report)], after tilting."""
         half = np.sin(frequencies / 2) ** 2
         log_modulus = np.log1p(np.maximum(-4 * self.variance * half, _ROUNDING - 1)) / 2
         return log_modulus, np.arctan2(self.chance * np.sin(frequencies), 1 - 2 * self.chance * half)
 
 
 class _TiltedCrowds:
-    """Tilted laws of T for crowds of people: the best k of each, and what it loses."""
+    """Tilted laws of T for crowds of people, to evaluate A(k) at the best k."""
 
     def __init__(self, channel: BinaryChannel, *, excess: float) -> None:
         self.one, self.zero = (
@@ -207,7 +230,10 @@ class _TiltedCrowds:
         self.log_tilt = math.log1p(excess)
 
     def best(self, ones: Floats, zeros: Floats, *, gain: float, growth: float, slack: float) -> Floats:
-        """The largest A(k) of each crowd, and the error that it can have, also from that of the gain (``slack``)."""
+        """Largest A(k) of each crowd, and a bound on its error; shape (2, crowds).
+
+        The error includes the error of the gain (``slack``).
+        """
         spreads = ones * self.one.variance + zeros * self.zero.variance
         reach = 2 + math.ceil(_NEGLIGIBLE / 3 + math.sqrt((_NEGLIGIBLE / 3) ** 2 + 2 * _NEGLIGIBLE * spreads.max()))
         frequencies = _frequencies(float(spreads.min()), reach)
@@ -234,7 +260,7 @@ class _TiltedCrowds:
 
     @property
     def _step(self) -> float:
-        """One over r."""
+        """Tilt to the power of -1: 1/r."""
         return math.exp(-self.log_tilt)
 
     def _kernel(self, frequencies: Floats, reach: int) -> "np.ndarray[tuple[int, int], np.dtype[np.complex128]]":
@@ -246,7 +272,7 @@ class _TiltedCrowds:
         return np.stack([weights + 0j, above, weights * turn, above * turn])
 
     def _unit(self, people: Floats, powers: Floats) -> Floats:
-        """The relative error of a term: of its exponents, and of chances that are rounded in their last place."""
+        """Relative error of a term, from its exponents and from chances rounded in their last place."""
         rarest = max(min(self.one.other, self.zero.other), SMALLEST)
         late = np.minimum(np.sqrt(people / rarest), people)
         return np.asarray(16 * _ROUNDING * (100 + powers + late))

@@ -97,7 +97,9 @@ def mean_positive_part(
 
 
 def _tilted(values: Floats, masses: Floats, users: int, errors: Floats) -> _Tilted:
-    """Variable tilted to the saddle of log E[exp(l S); not all 0] - 2 log l, where the integrand is least for real l.
+    """Variable tilted to the saddle point of its integrand on the real line.
+
+    The tilt l is near the least value of log E[exp(l S); not all 0] - 2 log l.
 
     Any tilt would do; a close one keeps terms of the sum from cancelling. So bisection stops early.
     """
@@ -199,7 +201,10 @@ def _characteristic(tilted: _Tilted, frequencies: Floats, step: float) -> tuple[
 
 
 def _period(tilted: _Tilted, variance: float) -> tuple[float, float]:
-    """Distance between copies of the sum, and what they add at that distance: about `_ALIASING` of it at most."""
+    """Distance between copies of the sum, and a bound on the error that the copies cause.
+
+    The error is at most about `_ALIASING` of the value.
+    """
     spread = math.hypot(tilted.deviation, math.sqrt(2) / tilted.tilt)
     size = 1 / (tilted.tilt**2 * spread * math.sqrt(2 * math.pi))
     period = 4 * max(spread, 4 / tilted.tilt)
@@ -213,7 +218,9 @@ def _period(tilted: _Tilted, variance: float) -> tuple[float, float]:
 
 
 def _aliasing(tilted: _Tilted, variance: float, period: float, spread: float) -> float:
-    """Bound on the sum over j != 0 of E[f(S + T + jL)], f(s) = s_+ exp(-l s) <= 1 / (e l), for the tilted S + T.
+    """Bound on the error from copies of the tilted S + T at a distance L.
+
+    The sum over j != 0 of E[f(S + T + jL)], where f(s) = s_+ exp(-l s) <= 1 / (e l).
 
     For j > 0, S + T is above -jL/2, and then f <= jL/2 exp(-l jL/2), since jL/2 >= 1/l; or it is below, with a chance
     of at most E[exp(-h (S + T))] exp(-h jL/2). For j < 0, it must be above |j| L. Sums over j are geometric.
@@ -228,7 +235,10 @@ def _aliasing(tilted: _Tilted, variance: float, period: float, spread: float) ->
 
 
 def _chernoff(tilted: _Tilted, variance: float, slopes: Floats, distance: float) -> float:
-    """Bound on the sum over j >= 1 of the chance that the tilted S + T is j distances out, on the slopes' side."""
+    """Bound on the chances that the tilted S + T lies j distances beyond 0, summed over j >= 1.
+
+    Above 0 for slopes above 0, below 0 for slopes below 0.
+    """
     before = np.exp(tilted.tilt * tilted.values)
     with np.errstate(over="ignore"):  # an infinite growth gives a trivial bound, which is harmless
         after = np.exp(np.outer(tilted.tilt + slopes, tilted.values))

@@ -1,4 +1,4 @@
-"""Laws of two inputs' reports as densities against a measure that all reports contain: an accountant's input.
+"""Report laws of two inputs, as densities against a measure: what accountants evaluate.
 
 For two inputs x, x' of the victim and a measure w that is below the law R(z) of every other person's report (a
 "blanket"), put a = R(x)/w and b = R(x')/w. With e = exp(epsilon), and G = a - e b with density w, else 0,
@@ -29,7 +29,7 @@ _COARSE, _TOLERANCE = 0.03, 1e-4  # relative, between the two sides of delta
 
 @dataclass(frozen=True, slots=True)
 class ReportLaw:
-    """Two inputs' laws of a report, on finitely many cells, as densities against a measure.
+    """Laws of a report for two inputs, as densities against a common measure on finitely many cells.
 
     The inputs' densities are ``first`` (a) and ``second`` (b), and the measure of each cell is ``mass``, at most 1
     altogether; ``alone_first`` and ``alone_second`` are probabilities of reports that the measure does not contain.
@@ -48,13 +48,18 @@ class ReportLaw:
 
     @property
     def fisher(self) -> float:
-        """Fisher constant, the integral of (a - b)^2 w: mu of the Gaussian limit is its root over sqrt(n)."""
+        """Fisher constant, the integral of (a - b)^2 w.
+
+        mu of the Gaussian limit is its root over sqrt(n).
+        """
         if (self.alone_first != self.alone_second).any():
             return math.inf
         return float(self.mass @ (self.first - self.second) ** 2)
 
     def deltas(self, epsilon: float, users: int, *, tolerance: float = 1e-4) -> tuple[float, float]:
-        """Delta from below and above, to a tolerance: E[(G_1 + ... + G_n)_+] / n, plus the reports that stand alone.
+        """Lower and upper bound on delta, to a tolerance.
+
+        It is E[(G_1 + ... + G_n)_+] / n, plus the reports that stand alone.
 
         With P = P' + P'' the laws of the histogram with the victim's report among those that stand alone or not,
         (P - e Q)_+ <= (P' - e Q')_+ + (P'' - e Q'')_+. For w = R(z) these do not overlap: equality.
@@ -68,7 +73,7 @@ class ReportLaw:
 
 
 def two_level_blanket(*, epsilon0: float, share: float, overlap: float) -> ReportLaw:
-    """Largest blanket, for an upper bound, of a randomizer whose density takes two values, for two inputs.
+    """Largest blanket of a two-density randomizer for two inputs, for an upper bound.
 
     R(z) has the density E v on a set of base mass c = ``share`` that depends on z, and v elsewhere, v = 1/(1 + c
     (E-1)); so w = v times the base measure is below them all. ``overlap`` is what two sets have in common, at least 0
@@ -87,7 +92,7 @@ def two_level_blanket(*, epsilon0: float, share: float, overlap: float) -> Repor
 def two_level_homogeneous(
     *, epsilon0: float, share: float, overlap: float, triple: float | None = None
 ) -> tuple[ReportLaw, ...]:
-    """Exact laws of data sets in which all others hold the first input, the second, or a third value.
+    """Exact report laws where all others hold the first input, the second, or a third value.
 
     The base masses are those of one input's set (``share``), of what two have in common, and of what three have; None
     leaves the third value out.
@@ -111,7 +116,9 @@ def two_level_homogeneous(
 
 
 def channel_law(first: Floats, second: Floats, measure: Floats) -> ReportLaw:
-    """Law of two rows of a channel against a measure, such as another row or the least entry of every column.
+    """Report law of two rows of a channel against a measure.
+
+    The measure is another row, for example, or the least entry of every column.
 
     Columns with the same two densities are one cell: together they tell as much.
     """
@@ -128,7 +135,9 @@ def channel_law(first: Floats, second: Floats, measure: Floats) -> ReportLaw:
 
 
 def laplace_blanket(*, epsilon0: float, cells: int) -> ReportLaw:
-    """Law of Laplace noise of scale 1/epsilon0 on inputs 0 and 1 of [0, 1], against the least density: from above.
+    """Report law of Laplace noise of scale 1/epsilon0 on inputs 0 and 1, against the least density.
+
+    For an upper bound; inputs lie in [0, 1].
 
     The least density at y is (epsilon0/2) exp(-epsilon0 max(|y|, |1-y|)). For y <= 1/2 the pair (a, b) is (exp(u), 1),
     where u = epsilon0 min(1, 1 - 2y) has the mass 1/(2E) at epsilon0 and the density exp(-(epsilon0 + u)/2) / 4 below;
@@ -152,13 +161,18 @@ def laplace_blanket(*, epsilon0: float, cells: int) -> ReportLaw:
 
 
 def _share_of_first(weight: Floats, moment: Floats, first: Floats, second: Floats) -> Floats:
-    """Share of each cell's mass at the first of two points, the rest at the second, which keeps the cell's mean."""
+    """Mass to put at the first of two points of each cell, so that the cell's mean is kept.
+
+    The second point has the rest of the mass.
+    """
     width = np.where(first != second, first - second, 1.0)
     return np.clip((moment - weight * second) / width, 0.0, weight)
 
 
 def laplace_homogeneous(*, epsilon0: float, cells: int) -> ReportLaw:
-    """Law of Laplace noise on 0 and 1 where all others hold 0, [0, 1] merged into ``cells`` equal cells: from below.
+    """Report law of Laplace noise on 0 and 1 where all others hold 0, for a lower bound.
+
+    [0, 1] is merged into ``cells`` equal cells.
 
     Against the law of input 0, a = 1; b is 1/E below 0, with mass 1/2; E above 1, with mass 1/(2E); in between each
     cell's probability under input 1 over that under input 0.
@@ -173,7 +187,7 @@ def laplace_homogeneous(*, epsilon0: float, cells: int) -> ReportLaw:
 
 
 def discrete_laplace_blanket(*, epsilon0: float, steps: int, cells: int) -> ReportLaw:
-    """Law of discrete Laplace noise on 0 and ``steps`` of 0, ..., steps, against the least law: from above.
+    """Report law of discrete Laplace noise on inputs 0 and ``steps``, against the least law, for an upper bound.
 
     With q = exp(-epsilon0 / steps), input x gives report y with probability (1-q) / (1+q) q^|y-x|. Reports below 0, and
     above the range, tell as much as its ends. As for `laplace_blanket`, a is q^(2y - steps) for y <= steps/2, where b
@@ -202,7 +216,10 @@ def discrete_laplace_blanket(*, epsilon0: float, steps: int, cells: int) -> Repo
 
 
 def discrete_laplace_homogeneous(*, epsilon0: float, steps: int, cells: int) -> ReportLaw:
-    """Law of discrete Laplace noise on 0 and ``steps`` where all others hold 0, in blocks of points: from below."""
+    """Report law of discrete Laplace noise on 0 and ``steps`` where all others hold 0, for a lower bound.
+
+    Points are merged into blocks.
+    """
     rate = epsilon0 / steps
     level = -math.expm1(-rate) / (1 + math.exp(-rate))
     places = np.arange(1, steps)
@@ -220,7 +237,7 @@ def discrete_laplace_homogeneous(*, epsilon0: float, steps: int, cells: int) -> 
 
 @dataclass(frozen=True, slots=True)
 class LawFamily:
-    """Laws of several pairs of inputs, all considered together, for a number of users that includes the victim.
+    """Report laws of several pairs of inputs, with the number of users, the victim among them.
 
     There is a law for each ordered pair (and data set of the others) that counts; from ``limit`` on delta is 0 anyway.
     """
@@ -231,7 +248,7 @@ class LawFamily:
 
     @property
     def mu(self) -> float:
-        """Parameter mu of the Gaussian limit for many users: the largest root of a Fisher constant, over sqrt(n)."""
+        """Parameter mu of the Gaussian limit for many users: the root of the largest Fisher constant, over sqrt(n)."""
         return math.sqrt(max(law.fisher for law in self.laws) / self.users)
 
     def upper(self, epsilon: float, *, tolerance: float = _TOLERANCE) -> float:
@@ -263,7 +280,10 @@ class LawFamily:
         return max(best, self.laws[place].deltas(epsilon, self.users, tolerance=tolerance)[0])
 
     def epsilon_above(self, delta: float) -> float:
-        """Epsilon at which no pair exceeds this delta: close to the least one, never below it."""
+        """Epsilon at which the delta of every pair is at most the given one.
+
+        It is close to the least such epsilon, never below it.
+        """
         worst = 0.0
         for law in self._most_telling:
             alone = LawFamily((law,), self.users, self.limit)
@@ -272,7 +292,10 @@ class LawFamily:
         return worst
 
     def epsilon_below(self, delta: float, *, start: float = 0.0) -> float:
-        """Epsilon at which some pair exceeds this delta: close to the largest, never above it; else ``start``."""
+        """Epsilon at which some pair's delta exceeds the given one; else ``start``.
+
+        It is close to the largest such epsilon, never above it.
+        """
         best = start
         for law in self._most_telling:
             alone = LawFamily((law,), self.users, self.limit)
@@ -282,19 +305,27 @@ class LawFamily:
 
     @property
     def _most_telling(self) -> list[ReportLaw]:
-        """Laws with the largest Fisher constant first, so that a rough bound is mostly enough for the others."""
+        """Report laws, the largest Fisher constant first.
+
+        So a rough bound is mostly enough for the later ones.
+        """
         return sorted(self.laws, key=lambda law: law.fisher, reverse=True)
 
     def _roughly(self, law: ReportLaw, epsilon: float) -> tuple[float, float]:
         return law.deltas(epsilon, self.users, tolerance=math.inf)
 
     def _may_exceed(self, law: ReportLaw, epsilon: float, delta: float) -> bool:
-        """Whether the pair may exceed this delta, by upper bounds of growing precision; the first mostly decides."""
+        """Whether the pair's delta may exceed the given one.
+
+        Upper bounds of growing precision are tried; the first mostly decides.
+        """
         looks = (_COARSE, math.inf, _TOLERANCE)
         return all(law.deltas(epsilon, self.users, tolerance=tolerance)[1] > delta for tolerance in looks)
 
     def _solve(self, curve: Callable[..., float], delta: float, start: float, aim: float) -> tuple[float, float]:
-        """Bracket of epsilon: the curve is above delta at the first end, not at the second (or that end is the limit).
+        """Bracket of epsilon: the curve is above delta at the first end, and not at the second.
+
+        Unless the second end is the limit.
 
         One value may do for both, since only the side that is aimed at counts. One pass for each look is a bound too,
         and mostly as good as any: more are made only where it is not.
@@ -315,7 +346,9 @@ class LawFamily:
 
 
 def _narrowed(excess: Callable[[float], float], start: float, limit: float, guess: float) -> tuple[float, float]:
-    """Bracket of the root of a falling function; both ends are equal where the function is within `_CLOSE` of 0.
+    """Bracket of the root of a falling function.
+
+    Both ends are equal where the function is within `_CLOSE` of 0.
 
     The function is above 0 at the start, and below at the limit. The guess is walked away from until the root lies
     between; then false position with halved weights ("Illinois").

@@ -1,4 +1,4 @@
-"""Mean positive part of a weighted sum of independent copies of a discrete variable, from above.
+"""Upper bound on the mean positive part of a weighted sum of independent copies of a discrete variable.
 
 With G a variable, w_1, w_2, ... weights and S = shift + the sum of w_i G_i, what is wanted is E[S_+]. It is inverted as
 in `shuffledp.accounting.evaluators.inversion`, for equal weights and from both sides: a small normal variable and a
@@ -28,7 +28,7 @@ _NEGLIGIBLE = 45.0  # minus the logarithm of a modulus below which a frequency n
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class WeightedSum:
-    """Weighted sum S = shift + the sum over classes of weight times ``counts`` independent copies of G.
+    """Weighted sum S: the shift, plus for each class its weight times ``counts`` independent copies of G.
 
     ``values`` of G have probabilities ``masses``, which sum to at most 1 (the rest is on 0), and may be wrong by
     ``errors``; ``weights`` are above 0, and the ``shift`` is from above.
@@ -42,7 +42,7 @@ class WeightedSum:
     errors: Floats
 
     def positive_part(self) -> float:
-        """Expectation E[S_+], from above, in a time that does not depend on the counts.
+        """Upper bound on E[S_+], in a time that does not depend on the counts.
 
         Where the values are those of a blanket bound at an epsilon between 0 and epsilon0, and the shift is that of
         weights which add up to 1, mostly within 1e-3 of the truth, relative. Elsewhere it may be far above the truth.
@@ -103,7 +103,10 @@ class WeightedSum:
 
     @cached_property
     def _moments(self) -> Floats:
-        """Mean absolute value after tilting, times the weight, plus the errors of values in units; shape (classes,)."""
+        """Mean absolute value after tilting, times the weight, for each class; shape (classes,).
+
+        The errors of values are added, in units.
+        """
         return np.asarray(self.weights * (self._tilted @ (np.abs(self.values) + self.errors / self._unit)))
 
     @cached_property
@@ -112,7 +115,10 @@ class WeightedSum:
 
     @cached_property
     def _log_error(self) -> float:
-        """Error of `_log_growth`, in units: that of a logarithm is the relative error of the generating function."""
+        """Error of `_log_growth`, in units.
+
+        The error of a logarithm is the relative error of the generating function.
+        """
         powers = np.expm1(self.tilt * np.outer(self.weights, self.values))
         summed = (np.abs(powers) @ self.masses + 1.0) / self._grown(self.tilt)[1]
         return float(self.counts @ (summed + self.tilt * self._moments))
@@ -124,7 +130,10 @@ class WeightedSum:
 
     @cached_property
     def _zero(self) -> float:
-        """Chance of the value 0; a small chance is taken as 0, since it has few digits and does not matter."""
+        """Chance of the value 0; a small chance is taken as 0.
+
+        It has few digits and does not matter.
+        """
         zero = 1 - float(self.masses.sum())
         return zero if zero > _LEAST_STILL else 0.0
 
@@ -139,7 +148,7 @@ class WeightedSum:
         return math.exp(self._log_zeros - self._log_growth)
 
     def _characteristic(self, frequencies: Floats) -> tuple[Floats, Floats, Floats]:
-        """Modulus and phase of the characteristic function of the tilted sum less its shift, and a bound on the error.
+        """Modulus, phase and error of the characteristic function of the tilted sum without its shift.
 
         With an error of e for a factor f, a product of powers changes by at most that of (|f| + e) times the sum of
         count * e / (|f| + e). No factor is above 1, so that a frequency is left, with a modulus of 0 and all that there
@@ -166,7 +175,7 @@ class WeightedSum:
         return np.where(left, 0.0, modulus), phase, np.where(left, larger + bound, bound)
 
     def _factor(self, frequencies: Floats, kind: int) -> tuple[Floats, Floats, Floats]:
-        """Modulus, phase and error of 1 + sum of mass * (exp(iwg) - 1), the factor of one copy in a class."""
+        """Modulus, phase and error of the factor of one copy in a class: 1 + sum of mass * (exp(iwg) - 1)."""
         weight, tilted = self.weights[kind], self._tilted[kind]
         real, imaginary = np.ones(len(frequencies)), np.zeros(len(frequencies))
         rows = max(_CHUNK // max(len(frequencies), 1), 1)

@@ -1,4 +1,4 @@
-"""Losses by the swap bound, searched and remembered: epsilon for a delta, and delta for an epsilon."""
+"""Epsilon for a delta, and delta for an epsilon, by the swap bound, searched and cached."""
 
 import math
 from collections.abc import Callable
@@ -20,14 +20,14 @@ Rows = tuple[tuple[float, ...], ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchedLosses:
-    """Evaluator of a swap bound: what a search finds; from epsilon0 on (``limit``) delta is 0."""
+    """Evaluator of a swap bound by a search; delta is 0 from epsilon0 (``limit``) on."""
 
     searched_epsilon: Callable[[float], float | None]
     searched_delta: Callable[[float], float]
     limit: float
 
     def epsilon(self, delta: float) -> float:
-        """Least epsilon that the search finds; the limit where it finds none."""
+        """Least epsilon that the search finds; the limit if it finds no epsilon."""
         found = self.searched_epsilon(delta)
         return self.limit if found is None else found
 
@@ -38,7 +38,7 @@ class SearchedLosses:
 
 @remembered(_MOST_REMEMBERED)
 def channel_epsilon(rows: Rows, users: int, delta: float) -> float | None:
-    """Largest epsilon over all ordered pairs of inputs of a channel; None if the search finds none for one of them."""
+    """Largest epsilon over all ordered pairs of inputs of a channel; None if the search fails for one pair."""
     limit = Channel(np.array(rows)).epsilon()
     return SwapChannel(matrix=np.array(rows), others=users - 1).epsilon(delta, limit=limit)
 
@@ -51,7 +51,7 @@ def channel_delta(rows: Rows, users: int, epsilon: float) -> float:
 
 @remembered(_MOST_REMEMBERED)
 def private_epsilon(epsilon0: float, users: int, delta: float) -> float | None:
-    """Epsilon of any randomizer of this local loss, among this many people; None if the search finds none."""
+    """Epsilon of any randomizer of this local loss among this many people; None if the search fails."""
     others = users - 1
     guess = 1.02 * gaussian_epsilon(math.sqrt(information(epsilon0) / others), delta)
     found = least_epsilon(
@@ -67,14 +67,14 @@ def private_epsilon(epsilon0: float, users: int, delta: float) -> float | None:
 
 @remembered(_MOST_REMEMBERED)
 def private_delta_at(epsilon0: float, users: int, epsilon: float) -> float:
-    """Delta of any randomizer of this local loss, among this many people; 1 if the search finds none."""
+    """Delta of any randomizer of this local loss among this many people; 1 if the search fails."""
     others = users - 1
     found = least_delta(private_bound(epsilon0, others), epsilon, _start(epsilon0, others, epsilon), others=others)
     return 1.0 if found is None else found.delta
 
 
 def private_bound(epsilon0: float, others: int) -> DeltaBound:
-    """Bound for any randomizer of this loss, and this number of others."""
+    """Swap bound for any randomizer of this local loss, with this number of other people."""
 
     def bound(epsilon: float, choices: Choices, *, roughly: bool = False) -> float | None:
         return private_delta(epsilon0=epsilon0, others=others, epsilon=epsilon, choices=choices, roughly=roughly)

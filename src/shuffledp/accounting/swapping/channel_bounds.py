@@ -1,4 +1,4 @@
-"""Swap bound for an explicit channel without zeros: its own laws, for every ordered pair of inputs.
+"""Swap bound for an explicit channel without zeros: its own report laws, for every ordered pair of inputs.
 
 The reservoir is the common part of all inputs, w = min_z R(z) of size W; each person who is no donor may hold any z.
 So the worst z counts, with the same choices for all of them.
@@ -45,7 +45,7 @@ class SwapChannel:
         return sorted(found, key=self._telling, reverse=True)
 
     def epsilon(self, delta: float, *, limit: float) -> float | None:
-        """Epsilon below ``limit`` at which every pair's bound is at most delta; None if a pair has none."""
+        """Epsilon below ``limit`` at which the bound of every pair is at most delta; None if there is none."""
         epsilon, choices = 0.0, None
         for pair in self.pairs:
             bound = partial(self.delta_of, pair)
@@ -65,7 +65,7 @@ class SwapChannel:
         return epsilon
 
     def delta(self, epsilon: float) -> float:
-        """Largest bound on delta over all pairs at an epsilon; 1 where a pair has none."""
+        """Largest bound on delta over all pairs at an epsilon; 1 if the search fails for a pair."""
         worst = 0.0
         for pair in self.pairs:
             found: Found | None = least_delta(
@@ -79,7 +79,7 @@ class SwapChannel:
     def delta_of(
         self, pair: tuple[int, int], epsilon: float, choices: Choices, *, roughly: bool = False
     ) -> float | None:
-        """Bound on delta of one ordered pair of inputs; None where these choices give none."""
+        """Bound on delta for one ordered pair of inputs; None if these choices give no bound."""
         del roughly  # W is known here, so that no rough version exists
         donors = round(choices.donors * self.others)
         people = self.others - donors
@@ -97,7 +97,10 @@ class SwapChannel:
         return min(worst * _ROUND_UP, 1.0) if math.isfinite(worst) else None
 
     def _people(self, pair: tuple[int, int], epsilon: float, donors: int) -> list[tuple[ReportClass, Reservoir]]:
-        """Report law and reservoir of another person, for each input that the person may hold and that tells more."""
+        """Report law and reservoir of another person, for each input that the person may hold.
+
+        Without inputs that have the same laws as one before.
+        """
         first, second = (self.matrix[place] for place in pair)
         size = float(self.common.sum())
         drawn = self.common / size
@@ -116,7 +119,7 @@ class SwapChannel:
         return float(((first - second) ** 2 / self.matrix).sum(axis=1).max())
 
     def _start(self, pair: tuple[int, int], epsilon: float) -> Choices:
-        """First choices, from the limit of many people."""
+        """First choices to search from, as the limit of many people suggests."""
         size = float(self.common.sum())
         rate = tilt_at(math.expm1(epsilon), math.sqrt(self._telling(pair) / self.others))
         spread = float((self.matrix**2 / (self.common / size)).sum(axis=1).max()) - 1
@@ -129,7 +132,10 @@ class SwapChannel:
 
 
 def _alike(reports: ReportClass, reservoir: Reservoir, other: ReportClass, seen: Reservoir) -> bool:
-    """Whether two inputs have the same laws, up to the order of multiplications: as those of unary encodings do."""
+    """Whether two inputs have the same laws, up to rounding.
+
+    Inputs of unary encodings, for example, differ in the order of multiplications only.
+    """
     pairs = (
         (reports.values, other.values),
         (reports.masses, other.masses),
@@ -143,7 +149,7 @@ def _alike(reports: ReportClass, reservoir: Reservoir, other: ReportClass, seen:
 
 
 def _majorant(reports: ReportClass, reservoir: Reservoir, tilt: Tilt) -> Majorant | None:
-    """Majorant for people with one law, with a truncation of its own."""
+    """Majorant for people with one report law, with its own truncation; None if none is found."""
     variance = float(reservoir.masses @ (reservoir.densities - 1) ** 2)
     deviation = math.sqrt(variance / (reservoir.donors * reservoir.chance + 1))
     steepness = max(tilt.rate**2 * reports.variance / tilt.people, 1e-6)

@@ -1,4 +1,4 @@
-"""Convex envelope of points on a curve of delta, in both directions: the profile of a pair, for composition.
+"""Convex envelope of points on a curve of delta, in both directions: a privacy profile for composition.
 
 The true profile H(g), g = exp(epsilon), is convex on all of (0, inf), at least 1 - g, and if its two directions are
 one, H(1/g) = 1 - 1/g + H(g)/g. So the lower convex hull of points (g, delta), of their mirror images (1/g, 1 - 1/g +
@@ -20,14 +20,20 @@ _ROUND_UP = 1 + 1e-12
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Envelope:
-    """Privacy profile with chords between given ratios; ``growths``, ratios less 1, ascend from 1/E - 1 to E - 1."""
+    """Privacy profile, linear between given likelihood ratios.
+
+    ``growths``, the ratios less 1, ascend from 1/E - 1 to E - 1.
+    """
 
     growths: Floats
     deltas: Floats
 
     @property
     def masses(self) -> Floats:
-        """Probabilities under Q of the ratios P/Q: the jumps of the slope, which is -1 before 1/E and 0 after E."""
+        """Probabilities under Q of the likelihood ratios P/Q.
+
+        They are the jumps of the slope, which is -1 before 1/E and 0 after E.
+        """
         slopes = np.concatenate([[-1.0], np.diff(self.deltas) / np.diff(self.growths), [0.0]])
         return np.asarray(np.diff(slopes))
 
@@ -52,7 +58,7 @@ class Envelope:
 
 
 def envelope(epsilon0: float, epsilons: Floats, deltas: Floats) -> Envelope:
-    """Envelope of points on one or more curves of delta that hold in both directions.
+    """Convex envelope of points on one or more curves of delta that hold in both directions.
 
     Args:
         epsilon0: local privacy loss in nats, from which on delta is 0.

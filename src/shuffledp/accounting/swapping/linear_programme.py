@@ -1,4 +1,4 @@
-"""Linear program: nonnegative weights of least cost that meet every row, by the dual simplex method in numpy.
+"""Linear program for nonnegative weights of least cost, by the dual simplex method in numpy.
 
 No bound rests on the answer: the caller checks the rows, and scales the weights up where they fall short.
 """
@@ -13,7 +13,10 @@ _NOTHING = 1e-9  # least cost of a weight, as a share of the dearest row's cost,
 
 
 def least_cost(rows: Floats, costs: Floats) -> Floats | None:
-    """Weights c >= 0 that nearly meet ``rows @ c >= 1`` at nearly least ``costs @ c``; None where none are found.
+    """Nonnegative weights of nearly least cost that nearly meet every row; None if none are found.
+
+    The weights c have nearly ``rows @ c >= 1``, and nearly the least ``costs @ c``.
+
 
     Args:
         rows: coefficients, shape (rows, weights).

@@ -1,4 +1,4 @@
-"""Majorant of B(theta): a nonnegative sum of exponentials, whose mean has a closed form.
+"""Majorant of the bound B(theta): a nonnegative sum of exponentials, whose mean has a closed form.
 
 With m(theta) = sum_i c_i exp(q_i theta), m >= B(min(theta, T)) + D (theta - T)_+ is certified cell by cell: m over
 exp(lam (1 - e) theta) is convex, hence above its tangent at the middle of a cell, which is above F at both ends, and F
@@ -37,7 +37,10 @@ class Majorant:
     exponents: Floats
 
     def log_mean(self, log_moments: Floats) -> Floats:
-        """Log of the majorant's mean, from the logs of E exp(exponent_i theta); shape (..., exponents)."""
+        """Log of the majorant's mean, from the logs of E exp(exponent_i theta).
+
+        Those have the shape (..., exponents).
+        """
         powers = self.log_weights + log_moments
         top = powers.max(axis=-1, keepdims=True)
         return np.asarray(top[..., 0] + np.log(np.exp(powers - top).sum(axis=-1)))
@@ -46,7 +49,7 @@ class Majorant:
 def majorant(
     reports: ReportClass, rate: float, cells: CellBounds, log_costs: Callable[[Floats], Floats]
 ) -> Majorant | None:
-    """Certified majorant of nearly least cost; None where none is found.
+    """Certified majorant of nearly the least cost; None if none is found.
 
     Args:
         reports: report laws of the people who are not donors.
@@ -78,7 +81,7 @@ def majorant(
 
 
 def _steps(cells: CellBounds, *, is_truncated: bool) -> Floats:
-    """Exponents of the majorant, less the exponent of exp(lam m theta)."""
+    """Exponents of the majorant, after subtracting the exponent of exp(lam m theta)."""
     slope = float(((cells.rights - cells.lefts) / np.diff(cells.edges)).max())
     root = math.sqrt(cells.steepness)
     last = _SLOPES * max(slope, 0.0) + _BEYOND * root
@@ -87,7 +90,10 @@ def _steps(cells: CellBounds, *, is_truncated: bool) -> Floats:
 
 
 def _cell_rows(cells: CellBounds, steps: Floats) -> Floats:
-    """Tangents of the exponentials at each cell's middle, evaluated at both ends, in units of the bound to reach."""
+    """Tangents of the exponentials at each cell's middle, evaluated at both ends of the cell.
+
+    In units of the bound to reach.
+    """
     middles, halves = (cells.edges[1:] + cells.edges[:-1]) / 2, np.diff(cells.edges) / 2
     powers = np.outer(middles - 1, steps) + cells.scale
     turns = np.outer(halves, steps)
@@ -97,7 +103,9 @@ def _cell_rows(cells: CellBounds, steps: Floats) -> Floats:
 
 
 def _times_exp(factors: Floats, powers: Floats) -> Floats:
-    """Factor times exp(power), or less, so that a row that is met holds without the limit too.
+    """Product of factor and exp(power), or less, with large powers cut at a limit.
+
+    So a row that is met holds without the limit too.
 
     Powers above the limit count as the limit. That makes less of a positive product but more of a negative one, which
     therefore is not a number: no majorant.

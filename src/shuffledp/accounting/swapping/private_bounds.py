@@ -1,4 +1,4 @@
-"""Swap bound for any epsilon0-private randomizer, from epsilon0, the number of people and epsilon alone.
+"""Swap bound for any epsilon0-private randomizer, from epsilon0 and the number of people alone.
 
 The common part of all reports is unknown, except that its size W is from 1/E to 1, and densities against it from
 W to E W. In a cell from w1 to w2 of W, draws are at least Bin(donors, w1), and densities at most as spread as
@@ -29,7 +29,7 @@ _ROUND_UP = 1 + 1e-6
 def private_delta(
     *, epsilon0: float, others: int, epsilon: float, choices: Choices, roughly: bool = False
 ) -> float | None:
-    """Upper bound on delta at an epsilon from 0 to below epsilon0; None where these choices give none.
+    """Upper bound on delta at an epsilon from 0 to below epsilon0; None if these choices give no bound.
 
     Args:
         epsilon0: local privacy loss in nats.
@@ -63,12 +63,15 @@ def private_delta(
 
 
 def _at(reservoir: Reservoir, found: Majorant) -> float:
-    """Smallest total over k_0, which may depend on W."""
+    """Smallest total Pr[K < k_0] + E[m; K >= k_0] over k_0.
+
+    The best k_0 may depend on W.
+    """
     return float(reservoir.totals([(found, reservoir)]).min())
 
 
 def _reservoir(epsilon0: float, donors: int, start: float, end: float) -> Reservoir:
-    """Reservoir that hides least among all W from exp(start) to exp(end)."""
+    """Reservoir that hides the victim least, over all W from exp(start) to exp(end)."""
     least, most = math.exp(start), math.exp(min(end, 0.0) + epsilon0)
     share = min(max(-math.expm1(start) / (most - least), 0.0), 1.0)
     return Reservoir(
@@ -77,7 +80,10 @@ def _reservoir(epsilon0: float, donors: int, start: float, end: float) -> Reserv
 
 
 def _over_cells(bound: Callable[[float, float], float], epsilon0: float) -> float:
-    """Largest bound over cells of ln W that cover [-epsilon0, 0]; cells far above the likely one are cut again."""
+    """Largest bound over cells of ln W that cover [-epsilon0, 0].
+
+    Cells far above the likely one are cut again.
+    """
     enough = _NEARLY * bound(-epsilon0 / 2, -epsilon0 / 2)
     edges = np.linspace(-epsilon0, 0.0, max(math.ceil(epsilon0 / _COARSE), _FEWEST) + 1)
     left, found = list(pairwise(edges.tolist())), [enough / _NEARLY]
@@ -92,7 +98,10 @@ def _over_cells(bound: Callable[[float, float], float], epsilon0: float) -> floa
 
 
 def _costs(epsilon0: float, donors: int) -> Callable[[Floats], Floats]:
-    """Function for the log cost of an exponential: its mean at the likely W, plus a small share at other W."""
+    """Function that gives the log cost of an exponential.
+
+    The cost is its mean at the likely W, plus a small share at other W.
+    """
 
     def costs(exponents: Floats) -> Floats:
         logs = []
@@ -105,13 +114,16 @@ def _costs(epsilon0: float, donors: int) -> Callable[[Floats], Floats]:
 
 
 def start_choices(*, epsilon0: float, others: int, epsilon: float) -> Choices:
-    """First choices, from the limit of many people."""
+    """First choices to search from, as the limit of many people suggests."""
     rate = tilt_at(math.expm1(epsilon), math.sqrt(information(epsilon0) / others))
     smoothing = 0.65 * rate / others * math.expm1(epsilon0) * (1 + math.exp(epsilon))
     return Choices(rate=rate, donors=math.expm1(epsilon0 / 2) / math.sqrt(others), smoothing=smoothing)
 
 
 def information(epsilon0: float) -> float:
-    """Largest chi-squared information of randomized response among people who agree, with two or three values."""
+    """Largest chi-squared information of randomized response among people who agree.
+
+    With two or three values.
+    """
     ratio, growth = math.exp(epsilon0), math.expm1(epsilon0)
     return max(growth**2 / ratio, 2 * growth**2 / (ratio + 2))

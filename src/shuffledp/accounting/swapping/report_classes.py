@@ -1,4 +1,6 @@
-"""Classes of report laws, for the worst of which the swap bound holds: all epsilon0-private randomizers, or one law.
+"""Classes of report laws for the swap bound: all epsilon0-private randomizers, or one law.
+
+The bound holds for the worst law of a class.
 
 For a person who holds z, with e = exp(epsilon), a report y ~ R(z) tells the victim's two inputs apart by a = R(x)/R(z)
 and b = R(x')/R(z), both of mean 1. What counts is g = (a - 1) - e (b - 1).
@@ -16,7 +18,9 @@ ROUNDING = 1e-14  # relative difference of values that are the same but for the 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ReportClass:
-    """Laws of g on common ``values``, each with mean 0; the worst law counts.
+    """Class of report laws: laws of g on common ``values``, each of mean 0.
+
+    The worst law counts.
 
     Args:
         values: values of g, shape (values,); no law of the class leaves their range.
@@ -85,7 +89,9 @@ def any_private(epsilon0: float, epsilon: float) -> ReportClass:
 
 
 def one_law(first: Floats, second: Floats, other: Floats, reservoir: Floats, epsilon: float) -> ReportClass:
-    """Class of one law: the report of a person with input z, against whom x and x' are told apart.
+    """Class of one law: the report of a person with input z.
+
+    The victim's inputs x and x' are told apart against it.
 
     Args:
         first: probabilities of each output given x.
@@ -109,7 +115,9 @@ def one_law(first: Floats, second: Floats, other: Floats, reservoir: Floats, eps
 
 
 def merged(values: Floats, masses: Floats) -> tuple[Floats, Floats]:
-    """Values that differ by rounding as one, their mean: outputs that tell the same.
+    """Values and masses after values that differ by rounding only are merged to their mean.
+
+    Such values belong to outputs that tell the same.
 
     Returns:
         The values in ascending order, and their masses.

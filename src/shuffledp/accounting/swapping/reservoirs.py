@@ -1,4 +1,4 @@
-"""Reservoir of the donors: the number of draws from it, and upper bounds on a majorant's mean over the draws.
+"""Reservoir of report draws: the number of donors who draw, and bounds on a majorant's mean.
 
 K ~ Bin(donors, W) of the donors draw from the reservoir; with the victim's own, theta is the mean of K + 1 independent
 densities r of mean 1. The mean of a convex m(theta) given K falls with K, so counts may be moved down to low ends of
@@ -27,7 +27,10 @@ _LARGEST = 1e200
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Reservoir:
-    """Donors who draw from the reservoir with a given chance, and the densities of draws (mean 1) with their masses."""
+    """Reservoir that each donor draws from with a given chance.
+
+    With the densities of draws (mean 1) and their masses.
+    """
 
     donors: int
     chance: float
@@ -36,12 +39,12 @@ class Reservoir:
 
     @property
     def likely(self) -> float:
-        """Number of draws, a little below its mean."""
+        """Likely number of draws: a little below the mean."""
         return max(math.floor(self.donors * self.chance - math.sqrt(self.donors)), 0.0)
 
     @property
     def counts(self) -> Floats:
-        """Block starts of the number of draws, ascending."""
+        """First number of draws in each block, ascending."""
         mean = self.donors * self.chance
         deviation = math.sqrt(mean * max(1 - self.chance, 0.0))
         ends = np.concatenate([mean - 8 * deviation - _FAR, mean + _SCORES * deviation])
@@ -54,7 +57,7 @@ class Reservoir:
         return np.asarray(exponents + draws * np.log1p(exp_excess(powers) @ self.masses))
 
     def chances_below(self, counts: Floats) -> Floats:
-        """Upper bounds on Pr[K < count]."""
+        """Upper bounds on Pr[K < count] for each count."""
         if self.chance >= 1:
             return np.where(counts > self.donors, 1.0, 0.0)
         trials, odds = self.donors, self.chance / (1 - self.chance)
@@ -68,7 +71,7 @@ class Reservoir:
         return np.minimum(found * _ROUND_UP, 1.0)
 
     def totals(self, terms: list[tuple[Majorant, "Reservoir"]]) -> Floats:
-        """Totals Pr[K < k_0] + E[m; K >= k_0] for each k_0 among the counts, for the worst of the majorants.
+        """Totals Pr[K < k_0] + E[m; K >= k_0] for each count k_0, with the worst of the majorants m.
 
         Args:
             terms: majorants, each with the reservoir measured against its people's law.

@@ -1,4 +1,4 @@
-"""Search for the free choices of a swap bound, and for the least epsilon whose evaluated bound is at most delta.
+"""Search for the free choices of a swap bound, and for the least epsilon at a delta.
 
 Any choices are valid, and no monotonicity is assumed: an epsilon is returned only if the whole bound was evaluated
 there and is at most delta.
@@ -25,7 +25,10 @@ _SPREAD = (1.0, 0.6, 1.6)  # factors of the first choices, tried where these giv
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choices:
-    """Free choices of a swap bound, all of them valid: the tilt lam, the share of donors, the smoothing."""
+    """Free choices of a swap bound: the tilt lam, the share of donors, and the smoothing.
+
+    All choices are valid.
+    """
 
     rate: float
     donors: float
@@ -33,16 +36,16 @@ class Choices:
 
 
 class DeltaBound(Protocol):
-    """Bound on delta at an epsilon for given choices; None where these give none."""
+    """Function that bounds delta at an epsilon for given choices; None if they give no bound."""
 
     def __call__(self, epsilon: float, choices: Choices, *, roughly: bool = False) -> float | None:
-        """Bound on delta, or with ``roughly`` a number that only compares choices."""
+        """Bound on delta; with ``roughly``, a number that only serves to compare choices."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """Epsilon, the bound on delta evaluated there, and the choices that gave it."""
+    """Result of a search: an epsilon, the bound on delta evaluated there, and the choices used."""
 
     epsilon: float
     delta: float
@@ -58,7 +61,7 @@ def tilt_at(growth: float, mu: float) -> float:
 def least_epsilon(
     bound: DeltaBound, first: Callable[[float], Choices], *, others: int, delta: float, guess: float, limit: float
 ) -> Found | None:
-    """Smallest epsilon found at which the evaluated bound is at most delta; None where none is found.
+    """Smallest epsilon found at which the evaluated bound is at most delta; None if none is found.
 
     Args:
         bound: bound to search.
@@ -81,7 +84,7 @@ def least_epsilon(
 
 
 def least_delta(bound: DeltaBound, epsilon: float, start: Choices, *, others: int) -> Found | None:
-    """Least bound on delta found at an epsilon; None where none is found."""
+    """Least bound on delta found at an epsilon; None if none is found."""
     choices = usable(bound, epsilon, start)
     if choices is None:
         return None
@@ -91,7 +94,10 @@ def least_delta(bound: DeltaBound, epsilon: float, start: Choices, *, others: in
 
 
 def _lowest(bound: DeltaBound, epsilon: float, start: Choices, others: int, delta: float) -> Found | None:
-    """Bound on delta at an epsilon, if at most ``delta``; None otherwise, also where a rough value is far above."""
+    """Result at an epsilon if its bound is at most ``delta``; else None.
+
+    None also where a rough value is far above.
+    """
     rough = bound(epsilon, start, roughly=True)
     if rough is None or rough > 2 * delta:
         return None
@@ -100,7 +106,7 @@ def _lowest(bound: DeltaBound, epsilon: float, start: Choices, others: int, delt
 
 
 def _settled(bound: DeltaBound, epsilon: float, choices: Choices, delta: float, limit: float) -> Found | None:
-    """Epsilon at which the whole bound was evaluated and is just at most delta."""
+    """Result at an epsilon where the whole bound was evaluated and is just at most delta."""
     best: Found | None = None
     before: tuple[float, float] | None = None
     slope = choices.rate * math.exp(epsilon)  # approximate slope of ln delta
@@ -123,7 +129,7 @@ def _settled(bound: DeltaBound, epsilon: float, choices: Choices, delta: float, 
 
 
 def usable(bound: DeltaBound, epsilon: float, start: Choices) -> Choices | None:
-    """First choices around the start for which the bound exists."""
+    """First choices near the start for which the bound exists; None if there are none."""
     for donors in _SPREAD:
         for rate in (1.0, 0.75):
             tried = Choices(rate=start.rate * rate, donors=min(start.donors * donors, 0.3), smoothing=start.smoothing)

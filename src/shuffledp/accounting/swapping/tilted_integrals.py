@@ -1,4 +1,6 @@
-"""Upper bounds on the integral F(theta) of the swap bound at both ends of cells of theta, with valid chords between.
+"""Upper bounds on the integral F(theta) of the swap bound, over cells of theta.
+
+They hold at both ends of a cell, and so do the chords between.
 
 With M(s) = E exp(s g), sigma = lam theta / J, and k(y) = exp(c^2 (1 - y^2) / 2) / (1 + y^2),
 
@@ -30,7 +32,10 @@ _FRACTIONS = (1.0, 0.95, 0.9, 0.84, 0.77, 0.68, 0.56, 0.4, 0.0)  # borders of cl
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tilt:
-    """Free choices of one bound: the tilt lam, the smoothing c, and the number J of people who are not donors."""
+    """Tilt lam and smoothing c of one bound, and the number J of people who are not donors.
+
+    lam and c are free choices.
+    """
 
     rate: float
     smoothing: float
@@ -39,7 +44,9 @@ class Tilt:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CellBounds:
-    """Upper bounds on log F at both ends of each cell from ``edges[i]`` to ``edges[i + 1]``; F lies below the chord.
+    """Upper bounds on log F at both ends of cells of theta; F lies below the chord.
+
+    Cell i leads from ``edges[i]`` to ``edges[i + 1]``.
 
     ``scale`` is log F near theta = 1, and ``steepness`` the b of exp(b theta^2 / 2), the approximate shape of F.
     """
@@ -54,7 +61,7 @@ class CellBounds:
 def cell_bounds(
     reports: ReportClass, tilt: Tilt, *, deviation: float, truncation: float, cut: bool
 ) -> CellBounds | None:
-    """Bounds on F in cells up to the truncation; None where steps are too large or cells too many.
+    """Bounds on F in cells up to the truncation; None if steps are too large or cells too many.
 
     Args:
         reports: report laws of the people who are not donors.
@@ -88,7 +95,10 @@ def cell_bounds(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Regions:
-    """Borders y_c, y_1, y_2 of the integral's parts for the largest sigma; X = sigma range there, and need(X)."""
+    """Borders y_c, y_1, y_2 of the integral's parts for the largest sigma.
+
+    With X = sigma range there, and need(X).
+    """
 
     near: float
     start: float
@@ -111,7 +121,10 @@ def _regions(sigma: float, reports: ReportClass) -> _Regions:
 
 
 def _need(spread: float) -> float:
-    """Need e^X (X - 1) + 1, by its series, since the closed form cancels."""
+    """Value need(X) = e^X (X - 1) + 1, by its series.
+
+    The closed form cancels.
+    """
     total, term = 0.0, spread * spread / 2  # X^(j+2) / (j+2)!
     for place in range(200):
         total += term * (place + 1)
@@ -122,7 +135,7 @@ def _need(spread: float) -> float:
 
 
 def _nodes(lowest: float, last: float, truncation: float, steepness: float, deviation: float) -> Floats | None:
-    """Edges of cells, ``last`` and the truncation among them; None where there are too many."""
+    """Edges of cells, among them ``last`` and the truncation; None if there are too many."""
     found, theta, root = [lowest], lowest, math.sqrt(steepness)
     for end in (last, truncation):
         while theta < end:
@@ -146,7 +159,9 @@ def exp_excess(power: Floats) -> Floats:
 
 
 def weighted(rows: Floats, weights: Floats) -> Floats:
-    """Sums of each row's values times weights, shape (values,), or times each of the rows of weights.
+    """Sums of each row's values times one or several rows of weights.
+
+    Weights have the shape (values,), or (rows, values).
 
     In one thread: the threads of a linear algebra library would wait for each other for longer than these sums take.
     """
@@ -159,7 +174,7 @@ def _log_growth(reports: ReportClass, sigma: Floats) -> Floats:
 
 
 def _log_modulus(reports: ReportClass, sigma: Floats, turns: Floats) -> Floats:
-    """Log of a bound on |M(sigma (1 + iy))| for y up to y_c; shape (sigmas, turns).
+    """Log of a bound on |M(sigma (1 + iy))| for y up to y_c, over the class; shape (sigmas, turns).
 
     Re M - 1 and Im M are means of convex functions of g, 0 or more: the largest of the extreme laws bounds each.
     """
@@ -180,7 +195,7 @@ def _log_modulus(reports: ReportClass, sigma: Floats, turns: Floats) -> Floats:
 
 
 def _inside(reports: ReportClass, tilt: Tilt, regions: _Regions, edges: Floats, *, cut: bool) -> tuple[Floats, Floats]:
-    """Log of the integral at both ends of cells, for cells with small steps."""
+    """Log of the integral at both ends of cells, for cells with a small X = sigma range."""
     sigma, square = tilt.rate * edges / tilt.people, tilt.smoothing**2
     root = math.sqrt(max(tilt.rate**2 * reports.variance / tilt.people, _LEAST_STEEPNESS))
     turns = np.unique(np.append(np.linspace(0, min(regions.near, _NEAR_REACH / root), _NEAR_CELLS + 1), regions.near))
@@ -205,7 +220,7 @@ def _inside(reports: ReportClass, tilt: Tilt, regions: _Regions, edges: Floats, 
 
 
 def _chord_weights(turns: Floats, square: float) -> Floats:
-    """Weights of node values in the integral of k times their chords in y^2."""
+    """Weights of node values in the integral of k, for chords in y^2."""
     left, right = turns[:-1], turns[1:]
     arcs = np.arctan((right - left) / (1 + left * right))
     later = np.clip(((right - left) - (1 + left**2) * arcs) / (right**2 - left**2), 0.0, arcs)
@@ -222,13 +237,16 @@ def _arc(start: float, end: float) -> float:
 
 
 def _tail(end: float, smoothing: float) -> float:
-    """Bound on the integral of k from ``end`` on."""
+    """Bound on the integral of k from ``end`` to infinity."""
     gauss = math.sqrt(math.pi / 2) * math.erfc(smoothing * end / math.sqrt(2)) / smoothing
     return math.exp(smoothing**2 / 2) / (1 + end**2) * gauss + 1e-300
 
 
 def _middle(reports: ReportClass, tilt: Tilt, regions: _Regions, sigma: Floats, least: float) -> Floats:
-    """Log of the integral from y_1 to y_2 per cell, for laws of at least this variance and each sigma or more."""
+    """Log of the integral from y_1 to y_2 for each cell.
+
+    For laws of at least this variance, and each sigma or more.
+    """
     turns = np.geomspace(regions.start, regions.end, _MIDDLE_CELLS + 1)
     left, right = turns[:-1], turns[1:]
     spread = reports.range
@@ -240,7 +258,9 @@ def _middle(reports: ReportClass, tilt: Tilt, regions: _Regions, sigma: Floats, 
 
 
 def _small_laws(reports: ReportClass, tilt: Tilt, regions: _Regions, edges: Floats) -> tuple[Floats, Floats]:
-    """Log of the integral at both ends of cells, for laws of variance below 0.95 of the largest, by classes.
+    """Log of the integral at both ends of cells, for laws of small variance, by classes.
+
+    Small is below 0.95 of the largest variance.
 
     By the variance alone: need(X) - 1 + cos(Xy) is convex in y^2, and for y <= 1 in theta.
     """

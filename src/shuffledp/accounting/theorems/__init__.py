@@ -1,4 +1,4 @@
-"""Theorems of the accountant, one line for each; modules by subject, with the papers that they are from.
+"""Theorems of the accountant, one line each, from modules by subject.
 
 Uniform shuffles: `closed_forms`, `clone_pairs`, `blanket_laws`, `two_levels`, `binary_covers`, `separate_messages`,
 `blanket_messages`, `personal_losses`, `swap_bounds`, `swap_profiles`. Other shuffles: `reductions`. Families of
@@ -79,7 +79,7 @@ _SHARP: tuple[Theorem, ...] = (SwapBound(), SwapBoundChannel())
 
 
 def _of_shuffles() -> Iterator[Theorem]:
-    """Theorems of the kernel, each followed by those of the families that ask for this place."""
+    """Theorems of the kernel, each followed by the theorems that families place after it."""
     for id_, own in (*((each.id, (each,)) for each in _OF_THE_KERNEL), ("", ())):
         yield from own
         for family in families():

@@ -1,4 +1,6 @@
-"""Binary reports of any number of people: all data sets, covered by a thousand or so of crowds that are evaluated.
+"""Largest delta of binary reports for any number of people, from blocks that cover all data sets.
+
+A thousand blocks or so are evaluated, each by a crowd that all of its data sets have in common.
 
 `BinaryWorst` goes through all data sets of up to 10,000 people, where the channel is symmetric; this covers all other
 channels of two inputs and two outputs, in both directions, and all other numbers of people
@@ -28,7 +30,10 @@ _MOST_USERS = 10**15
 
 
 def _channel(local: LocalModel) -> BinaryChannel | None:
-    """Channel of a report with the larger chances first; None for others, and where both inputs tell the same."""
+    """Binary channel of a report, the larger chance first; None for other reports.
+
+    None as well where both inputs tell the same.
+    """
     rows = small_channel(local, most_inputs=2)
     if rows is None or rows.shape != (2, 2) or not 0 < local.epsilon0 < math.inf:
         return None
@@ -42,7 +47,7 @@ def _channel(local: LocalModel) -> BinaryChannel | None:
 
 
 def _states_the_loss(local: LocalModel, first: float, second: float) -> bool:
-    """Whether the loss of a symmetric channel is the one that is stated, or less by a few late digits."""
+    """Whether a symmetric channel has the stated loss, or less by a few late digits."""
     loss = abs(math.log(first) - math.log(second)) if min(first, second) > 0 else math.inf
     return -1e-15 <= (local.epsilon0 - loss) / (1 + local.epsilon0) <= _LATE_DIGITS
 
@@ -61,14 +66,16 @@ def _two_by_two(model: ProtocolModel) -> Hypothesis:
 
 
 def _covered(model: ProtocolModel) -> Hypothesis:
-    """Hypothesis that people are too many for `BinaryWorst` to be exact, and few enough for this bound."""
+    """Hypothesis: the number of users is too large for `BinaryWorst`, and small enough for this bound."""
     channel = _channel(model.local)
     least = 2 if channel is None or not channel.is_symmetric else MOST_COUNTED + 1
     return users_within("covered-users", model, f"{least} <= n <= {_MOST_USERS:g}", least, _MOST_USERS)
 
 
 class BinaryCover(EvaluatedTheorem):
-    """Largest delta of blocks of data sets, each without the people in whom its data sets differ.
+    """Largest delta over blocks that cover all data sets of binary reports.
+
+    In each block the people in whom its data sets differ are left out.
 
     An upper bound that is mostly within 1e-3 of the exact delta, in both directions; a dominating pair, as a maximum of
     convex curves is convex, so releases compose.
@@ -82,10 +89,10 @@ class BinaryCover(EvaluatedTheorem):
     guard = 1e-9  # more than chances that are known to 12 digits can change it
 
     def concerns(self, model: ProtocolModel) -> bool:
-        """Whether the reports are those of a channel of two inputs and two outputs."""
+        """Whether the reports come from a channel of two inputs and two outputs."""
         return super().concerns(model) and _channel(model.local) is not None
 
     def evaluator(self, model: ProtocolModel) -> CoveredCounts:
-        """Cover of all data sets, to 1e-3 in delta, 1e-6 of few people."""
+        """Cover of all data sets, to 1e-3 in delta, and to 1e-6 for few people."""
         channel = cast(BinaryChannel, _channel(model.local))
         return CoveredCounts(channel=channel, users=model.num_users, limit=model.local.epsilon0)

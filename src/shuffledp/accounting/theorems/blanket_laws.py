@@ -1,4 +1,4 @@
-"""Blanket lemma of Balle et al. 2019, evaluated for a randomizer's own law: explicit channels, and Laplace noise.
+"""Blanket lemma of Balle et al. 2019 for a randomizer's own law: explicit channels, and Laplace noise.
 
 Laplace noise on a range of real numbers or grid points is bounded by the blanket of all inputs and the two ends of the
 range, which are the worst inputs: docs/proofs.md, "Laplace noise".
@@ -62,7 +62,7 @@ _FEWEST_CELLS, _MOST_CELLS = 32, 512
 
 
 class LawTheorem(Theorem):
-    """Bound by the blanket lemma, or its equality for a data set: one family of laws, evaluated from both sides.
+    """Bound by the blanket lemma, or exact delta of a data set, from one family of report laws.
 
     Upper and lower bounds are one computation on different laws (`shuffledp.accounting.evaluators.report_densities`).
     """
@@ -74,7 +74,7 @@ class LawTheorem(Theorem):
 
     @abstractmethod
     def family(self, model: ProtocolModel) -> LawFamily:
-        """Laws to evaluate for this model, provided that the hypotheses hold."""
+        """Report laws to evaluate for this model, if the hypotheses hold."""
 
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
         """Hypotheses: the premises, and a moderate delta."""
@@ -82,25 +82,34 @@ class LawTheorem(Theorem):
         return (*super().hypotheses(model, delta=delta), *_moderate(model, delta), *special)
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
-        """Epsilon at which the upper bound is at most delta, or the lower bound exceeds it; to about six digits."""
+        """Epsilon at which the upper bound is at most delta, or the lower bound exceeds it.
+
+        To about six digits.
+        """
         if not self.applies(model, delta=delta):
             return model.local.epsilon0 if self.kind.promises else 0.0
         family = self.family(model)
         return family.epsilon_above(delta * (1 - _GUARD)) if self.kind.promises else family.epsilon_below(delta)
 
     def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
-        """Largest delta of the family, from the theorem's side."""
+        """Largest delta over the family of laws: an upper or a lower bound, as the theorem is."""
         if not self.applies(model, delta=_ANY_DELTA):
             return 1.0 if self.kind.promises else 0.0
         return self._delta(self.family(model), epsilon, tolerance=1e-4)
 
     def curve(self, model: ProtocolModel, *, epsilons: Floats) -> Floats:
-        """Delta at many epsilons by one pass each, mostly within a relative 1e-4 of the truth."""
+        """Delta at many epsilons, evaluated in one pass each.
+
+        Mostly within a relative 1e-4 of the truth.
+        """
         family = self.family(model)
         return np.array([self._delta(family, float(epsilon), tolerance=math.inf) for epsilon in epsilons])
 
     def limit_mu(self, model: ProtocolModel) -> float:
-        """Parameter mu of this bound's Gaussian limit for many users: its root-Fisher constant over sqrt(n)."""
+        """Parameter mu of this bound's Gaussian limit for many users.
+
+        It is the root of the Fisher constant over sqrt(n).
+        """
         return self.family(model).mu
 
     def _delta(self, family: LawFamily, epsilon: float, *, tolerance: float) -> float:
@@ -113,7 +122,7 @@ class LawTheorem(Theorem):
 
 
 def moderate_epsilon0(model: ProtocolModel, *, or_infinite: bool = False) -> Hypothesis:
-    """Hypothesis: exp(epsilon0) differs from 1 by enough for floats, and products of it do not overflow."""
+    """Hypothesis: epsilon0 is neither too small nor too large for floats."""
     epsilon0 = model.local.epsilon0
     within = _LEAST_EPSILON0 <= epsilon0 <= _MOST_EPSILON0
     requirement = f"{_LEAST_EPSILON0:g} <= epsilon0 <= {_MOST_EPSILON0:g}{', or infinite' if or_infinite else ''}"
@@ -122,12 +131,15 @@ def moderate_epsilon0(model: ProtocolModel, *, or_infinite: bool = False) -> Hyp
 
 
 def is_moderate(model: ProtocolModel, *, delta: float) -> bool:
-    """Whether laws are evaluated at this number of people, epsilon0 and delta."""
+    """Whether report laws are evaluated at this number of people, epsilon0 and delta."""
     return all(each.holds for each in (*_moderate(model, delta), moderate_epsilon0(model)))
 
 
 def _moderate(model: ProtocolModel, delta: float) -> tuple[Hypothesis, Hypothesis]:
-    """Hypotheses on delta and users: beyond them sums are slow and lose digits, and simpler theorems apply."""
+    """Hypotheses: delta is not too small, and users are not too many.
+
+    Beyond them sums are slow and lose digits, and simpler theorems apply.
+    """
     users = users_within("moderate-users", model, f"n <= {_MOST_USERS:g}", 0, _MOST_USERS)
     return (moderate_delta(delta, least=_LEAST_DELTA), users)
 
@@ -142,7 +154,7 @@ def _moderate_or_infinite(model: ProtocolModel) -> Hypothesis:
 
 
 def _own_law(model: ProtocolModel) -> Hypothesis:
-    """Hypothesis: no other theorem covers the reports as well."""
+    """Hypothesis: no theorem about two densities covers the reports as well."""
     shape = model.local.two_level
     requirement = "a law that two levels without overlap do not describe"
     value = "other reports" if shape is None else f"two levels with overlap={shape.overlap:.6g}"
@@ -188,14 +200,16 @@ class BlanketChannel(LawTheorem):
     special_premises = (_moderate_or_infinite, _own_law, _channel_from(1e-60))
 
     def family(self, model: ProtocolModel) -> LawFamily:
-        """Laws of all ordered pairs of inputs."""
+        """Report laws of all ordered pairs of inputs."""
         matrix = _matrix(model)
         laws = _distinct((channel_law(*rows, matrix.min(axis=0)) for rows in permutations(matrix, 2)), digits=17)
         return LawFamily(laws, model.num_users, _limit(model))
 
 
 class HomogeneousChannel(LawTheorem):
-    """Exact delta where all others hold one input, for the dozen triples of inputs with the most information.
+    """Exact delta where all others hold one input, for the most telling triples of inputs.
+
+    A dozen triples of two inputs of the victim and one of the others, with the most information.
 
     Of choices that tell equally much, by symmetry mostly, one is taken. For many users the worst data set is among
     all such choices: the Fisher information of a mixed one is convex in the mixture.
@@ -207,7 +221,7 @@ class HomogeneousChannel(LawTheorem):
     special_premises = (_moderate_or_infinite, _own_law, _channel_from(1e-12))
 
     def family(self, model: ProtocolModel) -> LawFamily:
-        """Laws of the triples with the largest Fisher constants."""
+        """Report laws of the triples of inputs with the largest Fisher constants."""
         matrix = _matrix(model)
         one_way = [channel_law(*matrix[list(inputs)]) for inputs in _most_telling(matrix)]
         laws = _distinct([*one_way, *(law.swapped for law in one_way)], digits=12)
@@ -220,7 +234,9 @@ def _limit(model: ProtocolModel) -> float:
 
 
 def _distinct(laws: Iterable[ReportLaw], *, digits: int) -> tuple[ReportLaw, ...]:
-    """Laws without duplicates, compared to this number of digits: by symmetry, many pairs have equal laws.
+    """Report laws without duplicates, compared to this number of digits.
+
+    By symmetry many pairs have equal laws.
 
     Of lower bounds any will do. What is left out of an upper bound must be the same float by float (17 digits): between
     rows that are nearly equal, the loss is a difference of digits that come late.
@@ -234,7 +250,10 @@ def _distinct(laws: Iterable[ReportLaw], *, digits: int) -> tuple[ReportLaw, ...
 
 
 def _most_telling(matrix: Floats) -> list[tuple[int, int, int]]:
-    """Triples of two inputs of the victim and one of the others, one for each Fisher constant, largest first."""
+    """Triples of inputs, two for the victim and one for all others, the largest Fisher constant first.
+
+    One for each Fisher constant.
+    """
     found: dict[str, tuple[float, int, int, int]] = {}
     for others, measure in enumerate(matrix):
         products = (matrix / np.maximum(measure, _ALMOST_NEVER)) @ matrix.T
@@ -254,7 +273,9 @@ def _laplace_noise(model: ProtocolModel) -> Hypothesis:
 
 
 class BlanketLaplace(LawTheorem):
-    """Blanket lemma for the two ends of the range, the noise cut into cells upward in convex order.
+    """Blanket lemma for the two ends of the range under Laplace noise.
+
+    The noise is cut into cells upward in convex order.
 
     The gap to the lower bound is the lemma's: with the lemma no bound does better (up to 1.45 in epsilon was seen).
     """
@@ -265,13 +286,16 @@ class BlanketLaplace(LawTheorem):
     special_premises = (_laplace_noise, moderate_epsilon0)
 
     def family(self, model: ProtocolModel) -> LawFamily:
-        """Laws, here one: exchanging the two inputs changes nothing."""
+        """Report law, just one: exchanging the two inputs changes nothing."""
         law = _laplace_law(model, laplace_blanket, discrete_laplace_blanket)
         return LawFamily((law,), model.num_users, model.local.epsilon0)
 
 
 class HomogeneousLaplace(LawTheorem):
-    """Exact delta where all others hold 0 and the victim 0 or 1, the noise cut into cells by merging."""
+    """Exact delta under Laplace noise where all others hold 0 and the victim holds 0 or 1.
+
+    The noise is cut into cells by merging.
+    """
 
     id = "homogeneous-laplace"
     citation = "exact evaluation on the data set where all others hold the least value"
@@ -279,7 +303,7 @@ class HomogeneousLaplace(LawTheorem):
     special_premises = (_laplace_noise, moderate_epsilon0)
 
     def family(self, model: ProtocolModel) -> LawFamily:
-        """Laws of both directions."""
+        """Report laws of both directions."""
         law = _laplace_law(model, laplace_homogeneous, discrete_laplace_homogeneous, _STATED_BELOW)
         return LawFamily((law, law.swapped), model.num_users, model.local.epsilon0)
 
@@ -287,7 +311,7 @@ class HomogeneousLaplace(LawTheorem):
 def _laplace_law(
     model: ProtocolModel, real: Callable[..., ReportLaw], discrete: Callable[..., ReportLaw], factor: float = 1.0
 ) -> ReportLaw:
-    """Law of noise on real numbers or on grid points, at epsilon0 times a factor."""
+    """Report law of Laplace noise on real numbers or grid points, at epsilon0 times a factor."""
     epsilon0, steps = model.local.epsilon0 * factor, model.local.laplace_steps
     cells = min(max(math.ceil(_CELLS_PER_NAT * epsilon0), _FEWEST_CELLS), _MOST_CELLS)
     if steps is None or math.isinf(steps):

@@ -1,4 +1,4 @@
-"""Messages with uniform answers, from everybody, that hide one message: exact counts of the two answers of interest.
+"""Messages with uniform answers that hide one true message: exact counts of two answers.
 
 One message holds the answer x or y, on top of S messages with one of both from all blankets, each of which is x or y
 with chance 1/2. So the number of x among S + 1 messages is 1 + Bin(S, 1/2) in one world, and Bin(S, 1/2) in the other;
@@ -22,7 +22,10 @@ _MOST_DELTA = 1 - 1e-9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HiddenMessage:
-    """One message among others with one of two answers; ``truth`` is the chance that it says anything of the answer."""
+    """One message hidden among messages with one of two answers.
+
+    ``truth`` is the chance that the message depends on the answer.
+    """
 
     pair: ClonePair
     truth: float
@@ -32,16 +35,16 @@ class HiddenMessage:
         return self.pair.epsilon(min(delta / self.truth, _MOST_DELTA))
 
     def delta(self, epsilon: float) -> float:
-        """Delta at an epsilon of 0 or more."""
+        """Delta of the hidden message at an epsilon of 0 or more."""
         return self.truth * self.pair.delta(epsilon)
 
     def curve(self, epsilons: Floats) -> Floats:
-        """Deltas at many epsilons."""
+        """Deltas of the hidden message at many epsilons."""
         return self.truth * self.pair.curve(epsilons)
 
 
 def hidden_message(local: BlanketModel, honest: int) -> HiddenMessage:
-    """Message that hides among those of ``honest`` people, who fill their slots as agreed."""
+    """Message hidden among the messages of ``honest`` people, who fill their slots as agreed."""
     k = local.domain_size
     pair = ClonePair(epsilon0=TOLD, chance=min(2 * local.filled / k, 1.0), users=local.slots * honest + 1)
     return HiddenMessage(pair=pair, truth=1 - k * local.q)
@@ -61,7 +64,10 @@ def _blanket(model: ProtocolModel) -> Hypothesis:
 
 
 class BlanketMessages(EvaluatedTheorem):
-    """Exact curve of one message among messages with uniform answers; a pair, so that releases compose."""
+    """Exact curve of delta for one message among messages with uniform answers.
+
+    It is that of a pair of laws, so that releases compose.
+    """
 
     id = "blanket-messages"
     citation = "one message among independent messages with uniform answers: counts of two answers"
@@ -70,13 +76,13 @@ class BlanketMessages(EvaluatedTheorem):
     guard = 1e-9
 
     def concerns(self, model: ProtocolModel) -> bool:
-        """Whether people send messages that say nothing beside their answers."""
+        """Whether people also send messages that say nothing about their answers."""
         return isinstance(model.local, BlanketModel)
 
     def trust(self, model: ProtocolModel) -> tuple[Trust, ...]:
-        """Trust in other people's messages, first of all."""
+        """Trust in other people's messages first, then the usual trust assumptions."""
         return (Trust.BLANKET, *super().trust(model))
 
     def evaluator(self, model: ProtocolModel) -> HiddenMessage:
-        """Message among those of the honest people."""
+        """Message hidden among those of the honest people."""
         return hidden_message(cast(BlanketModel, model.local), model.shuffle.num_honest)

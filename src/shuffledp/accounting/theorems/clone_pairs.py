@@ -32,7 +32,7 @@ _ROUNDS = 4
 
 
 class ClonePairTheorem(EvaluatedTheorem):
-    """Pair of clones: each other report is a clone with a chance that depends on epsilon0 alone; see the evaluator.
+    """Bound by clones: each other report is a clone with a chance that depends on epsilon0 alone.
 
     The pair dominates in both directions and at every epsilon, so it may be composed, adaptively too.
     """
@@ -40,18 +40,18 @@ class ClonePairTheorem(EvaluatedTheorem):
     is_strong: ClassVar[bool]  # whether another report is a clone with a chance of 2 / (E + 1), or of 1 / E
 
     def evaluator(self, model: ProtocolModel) -> ClonePair:
-        """Pair, evaluated from above."""
+        """Pair of clones for this model, evaluated from above."""
         return self.pair(model)
 
     def pair(self, model: ProtocolModel) -> ClonePair:
-        """Pair for the model's people and local loss."""
+        """Pair of clones for the model's people and local loss."""
         epsilon0 = model.local.epsilon0
         chance = 2 / (exp(epsilon0) + 1) if self.is_strong else math.exp(-epsilon0)
         return ClonePair(epsilon0=epsilon0, chance=chance, users=model.num_users)
 
 
 class PairFMT21(ClonePairTheorem):
-    """Pair behind the 2021 closed form, evaluated: each other report is a clone with probability q = exp(-epsilon0).
+    """Pair behind the 2021 closed form: each other report is a clone with probability q = exp(-epsilon0).
 
     By local privacy R(z) >= (R(x) + R(x')) / (2 E) for all answers x, x', z, whatever R is at this place and after
     these earlier reports; that half of a clone lies on either side is all that the analyst cannot see. So it covers
@@ -66,7 +66,7 @@ class PairFMT21(ClonePairTheorem):
 
 
 class StrongPair(ClonePairTheorem):
-    """Pair behind the 2023 closed form, evaluated: each other report is a clone with probability q = 2 / (E + 1).
+    """Pair behind the 2023 closed form: each other report is a clone with probability q = 2 / (E + 1).
 
     For many people, no parameter mu of a Gaussian limit that depends on epsilon0 and n alone is more than 15.5 % below
     its own. At a fixed delta the ratio of epsilons can be a little larger: 1.168 was seen (docs/theorems.md).
@@ -84,7 +84,7 @@ class StrongPair(ClonePairTheorem):
 
 
 def _limited_variation(model: ProtocolModel) -> Hypothesis:
-    """Hypothesis: a total variation distance that is known, and not implied by epsilon0."""
+    """Hypothesis: the total variation distance is known, and smaller than epsilon0 implies."""
     epsilon0, distance = model.local.epsilon0, model.local.total_variation
     largest = math.tanh(epsilon0 / 2)
     holds = distance is not None and 0 < distance < largest and _LEAST_EPSILON0 < epsilon0 < _LARGEST_EPSILON0
@@ -94,7 +94,7 @@ def _limited_variation(model: ProtocolModel) -> Hypothesis:
 
 
 class VariationRatioCorrected(EvaluatedTheorem):
-    """Strong pair limited by a bound beta on the total variation between two inputs' laws.
+    """Strong pair of clones, limited by a bound beta on the total variation between two inputs' laws.
 
     The paper reduces such randomizers to a pair of which the step for beta < (E-1)/(E+1) is not proven, and false for
     k-ary response (docs/errata.md). Corrected: the proof of `strong-pair` with the mass of its atoms, before the last
@@ -109,7 +109,7 @@ class VariationRatioCorrected(EvaluatedTheorem):
     is_vectorized = False
 
     def evaluator(self, model: ProtocolModel) -> LimitedVariation:
-        """Atoms of the pair."""
+        """Atoms of the limited pair, evaluated for the model's people and local loss."""
         distance = cast(float, model.local.total_variation)
         return LimitedVariation(epsilon0=model.local.epsilon0, beta=distance, users=model.num_users)
 
@@ -122,14 +122,14 @@ class _ApproximatePair(ClonePairTheorem):
 
     @abstractmethod
     def charge(self, model: ProtocolModel, epsilon: float) -> float:
-        """Charge: what the remainders add to delta."""
+        """Charge: the amount that the local remainders add to delta."""
 
     def least(self, model: ProtocolModel) -> float:
         """Smallest delta of the pair that the theorem can state."""
         return 0.0
 
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
-        """Hypotheses: a small enough remainder, one randomizer for all users, and a uniform shuffle."""
+        """Hypotheses: a small enough local remainder, one common randomizer, and a uniform shuffle."""
         local, remains = model.local.guarantee, _in_range(model)
         charge = self.charge(model, 0.0) + self.least(model) if remains else 0.0
         requirement = "a local delta strictly between 0 and 1, with 0 < epsilon0 <= 300"
@@ -141,7 +141,7 @@ class _ApproximatePair(ClonePairTheorem):
         return (*shape, remainder, common_randomizer(model), several_users(model), small)
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
-        """Least epsilon at which pair and charge add up to at most delta; infinity if there is none."""
+        """Least epsilon at which pair and charge add up to at most delta; infinity if there is no such epsilon."""
         if not _in_range(model):
             return math.inf
         turn = self.turn(model)
@@ -150,13 +150,13 @@ class _ApproximatePair(ClonePairTheorem):
         return smallest_below(lambda epsilon: self._total(model, epsilon), level=delta, limit=turn, tolerance=1e-7)
 
     def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
-        """Least sum of pair and charge up to this epsilon, where the theorem applies; else 1."""
+        """Least sum of pair and charge up to this epsilon if the theorem applies; else 1."""
         if not self.applies(model, delta=math.nextafter(1.0, 0.0)):
             return 1.0
         return self._total(model, min(epsilon, self.turn(model)))
 
     def curve(self, model: ProtocolModel, *, epsilons: Floats) -> Floats:
-        """Sum of pair and charge at each epsilon, from above."""
+        """Sum of pair and charge at each epsilon, rounded up."""
         if not self.applies(model, delta=math.nextafter(1.0, 0.0)):
             return np.ones(len(epsilons))
         capped = np.minimum(epsilons, self.turn(model))
@@ -172,7 +172,10 @@ class _ApproximatePair(ClonePairTheorem):
         return min(rounded_up(pair + self.charge(model, epsilon)) + SMALLEST, 1.0)
 
     def turn(self, model: ProtocolModel) -> float:
-        """Epsilon near the minimum of the sum; any value is valid, this one is good."""
+        """Epsilon near the minimum of the sum of pair and charge.
+
+        Any value is valid; this one is good.
+        """
         low, turn, high = 0.0, 0.0, model.local.epsilon0
         for _ in range(_ROUNDS):
             grid = np.linspace(low, high, _GRID + 1)
@@ -187,7 +190,7 @@ def _in_range(model: ProtocolModel) -> bool:
 
 
 class ApproximateFMT21(_ApproximatePair):
-    """Delta of `fmt21-pair` with a charge: delta + (e + 1) (1 + (1/E) / 2) n delta0.
+    """Pair `fmt21-pair` for a local delta0, with the charge (e + 1) (1 + (1/E) / 2) n delta0.
 
     The pair is used no smaller than at the least delta at which the theorem's hypothesis, epsilon0 <=
     log(n / (16 log(4/delta))), holds.
@@ -210,7 +213,9 @@ class ApproximateFMT21(_ApproximatePair):
 
 
 class ApproximateStrongPair(_ApproximatePair):
-    """Delta of `strong-pair` with a charge: delta + (1 + e) delta0 ((n-1) (2/E) (E+2) / (E+1) + 1 / (1+E)).
+    """Pair `strong-pair` for a local delta0, with a charge added to delta.
+
+    The charge is (1 + e) delta0 ((n-1) (2/E) (E+2) / (E+1) + 1 / (1+E)).
 
     Proof. The victim's two laws are within delta0 / (1 + E) in total variation of two that are epsilon0-close (Dwork
     and Roth 2014, Lemma 3.17). Every other person's law can be lifted above w = max / E of those two at a cost in total

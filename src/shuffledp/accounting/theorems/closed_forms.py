@@ -1,4 +1,4 @@
-"""Published closed forms, to compare with: Erlingsson et al. 2019, Balle et al. 2019, Feldman et al. 2021, 2023.
+"""Published closed forms, for comparison: Erlingsson et al. 2019, Balle et al. 2019, Feldman et al. 2021, 2023.
 
 In full: Erlingsson, Feldman, Mironov, Raghunathan, Talwar, Thakurta 2019, "Amplification by Shuffling"; Balle, Bell,
 Gascon, Nissim 2019, "The Privacy Blanket of the Shuffle Model" (arXiv 1903.02837); Feldman, McMillan, Talwar 2021,
@@ -59,7 +59,10 @@ class ClosedFormEFMRTT19(Theorem):
         return rounded_up(12 * model.local.epsilon0 * math.sqrt(-math.log(delta) / model.num_users))
 
     def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
-        """Delta by the closed form, exp(-n (epsilon / (12 epsilon0))^2), where the hypotheses hold; else 1."""
+        """Delta by the closed form if the hypotheses hold; else 1.
+
+        It is exp(-n (epsilon / (12 epsilon0))^2).
+        """
         epsilon0 = model.local.epsilon0
         if epsilon >= epsilon0:
             return self.where_hypotheses_hold(model, 0.0)
@@ -91,7 +94,7 @@ class ClosedFormFMT21(Theorem):
         return rounded_up(math.log1p(math.tanh(epsilon0 / 2) * clones))
 
     def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
-        """Delta by the closed form, at least the smallest delta at which the hypotheses hold."""
+        """Delta by the closed form, raised to the smallest delta at which the hypotheses hold."""
         users, epsilon0 = model.num_users, model.local.epsilon0
         least = 4 * math.exp(-users / 16 * math.exp(-epsilon0))
         if epsilon >= epsilon0:
@@ -129,7 +132,7 @@ class ClosedFormFMT23(Theorem):
         return rounded_up(math.log1p(expm1(epsilon0) * clones))
 
     def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
-        """Delta by the closed form, at least the smallest delta at which the hypotheses hold."""
+        """Delta by the closed form, raised to the smallest delta at which the hypotheses hold."""
         users, epsilon0 = model.num_users, model.local.epsilon0
         least = 2 * math.exp(-users / 8 / (exp(epsilon0) + 1))
         if epsilon >= epsilon0:
@@ -141,7 +144,9 @@ class ClosedFormFMT23(Theorem):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Loss:
-    """Privacy amplification random variable L of the paper, of mean 1 - exp(epsilon), for a blanket of mass gamma.
+    """Privacy amplification random variable L of the paper, for a blanket of mass gamma.
+
+    Its mean is 1 - exp(epsilon).
 
     It lies between ``least`` and ``most``, and its variance is at most ``variance``.
     """
@@ -163,12 +168,15 @@ def _float_range(model: ProtocolModel) -> Hypothesis:
 
 
 class _BlanketBound(Theorem):
-    """Blanket bound: epsilon is solved on a curve of delta, an expectation over the number of blanket messages."""
+    """Blanket bound of Balle et al.: epsilon is solved on a curve of delta.
+
+    Delta is an expectation over the number of blanket messages.
+    """
 
     premises = (*PURE_REPORTS, not_adaptive, several_users, _float_range)
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
-        """Least epsilon at which the bound on delta is small enough, at most epsilon0."""
+        """Least epsilon at which the bound on delta is at most the given one; at most epsilon0."""
         if not _in_range(model.local.epsilon0):
             return model.local.epsilon0
         return smallest_below(
@@ -176,7 +184,7 @@ class _BlanketBound(Theorem):
         )
 
     def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
-        """Delta of the bound, where the theorem applies; else 1."""
+        """Bound on delta at an epsilon if the theorem applies; else 1."""
         if not self.applies(model, delta=0.5):
             return 1.0
         return 0.0 if epsilon >= model.local.epsilon0 else self._bound(model, epsilon)
@@ -196,7 +204,10 @@ class _BlanketBound(Theorem):
 
 
 class HoeffdingBalle19(_BlanketBound):
-    """Hoeffding, a = exp(epsilon) - 1, b the width of L: E[(L_1 + ... + L_m)_+] <= b^2 / (4 a) exp(-2 m a^2 / b^2)."""
+    """Blanket bound by Hoeffding's inequality.
+
+    E[(L_1 + ... + L_m)_+] <= b^2 / (4 a) exp(-2 m a^2 / b^2), where a = exp(epsilon) - 1 and b is the width of L.
+    """
 
     id = "balle19-hoeffding"
     citation = "Balle, Bell, Gascon, Nissim 2019, privacy blanket, Hoeffding's bound (arXiv 1903.02837)"
@@ -226,7 +237,7 @@ class BennettBalle19(_BlanketBound):
 
 
 def _any_randomizer(local: LocalModel, epsilon: float) -> _Loss:
-    """Loss variable that covers every randomizer of loss epsilon0.
+    """Random variable L that covers every randomizer of loss epsilon0.
 
     The blanket is at least exp(-epsilon0); only so much of it is counted. What is normalized by its whole mass, which
     may be anything up to 1, has likelihoods between 1/E and E. So L^2 is at most E (e^2 + 1) - 2 e / E^2 on average.
@@ -242,7 +253,7 @@ def _any_randomizer(local: LocalModel, epsilon: float) -> _Loss:
 
 
 def _response(local: LocalModel, epsilon: float) -> _Loss:
-    """Loss variable of k-ary randomized response, whose blanket is uniform."""
+    """Random variable L of k-ary randomized response, whose blanket is uniform."""
     size = local.domain_size if isinstance(local, FrequencyModel) else 2
     epsilon0, drift = local.epsilon0, math.expm1(epsilon)
     odds = math.exp(-epsilon0)
@@ -255,7 +266,7 @@ def _response(local: LocalModel, epsilon: float) -> _Loss:
 
 
 def _laplace(local: LocalModel, epsilon: float) -> _Loss:
-    """Loss variable of the Laplace mechanism on an interval."""
+    """Random variable L of the Laplace mechanism on an interval."""
     half, drift = local.epsilon0 / 2, math.expm1(epsilon)
     blanket, missing = math.exp(-half), -math.expm1(-half)
     square = (2 / blanket + blanket**2) / 3 * drift**2

@@ -1,4 +1,4 @@
-"""k-ary randomized response in which people choose their own local loss: the central loss of each, from above.
+"""k-ary randomized response with a local loss of each person's choice: upper bounds on the central loss.
 
 The bound E[F(M + 1)] of docs/theorems.md ("People with losses of their own"): F does not grow with the number M of
 uniform reports, so every count may be moved down: sums of binomial laws on a lattice, and F at the low ends of blocks.
@@ -32,7 +32,7 @@ _MOST_LOSSES = 50
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PersonalBlanket:
-    """Blanket of a victim of loss ``epsilon0`` among a random number of uniform reports on k values.
+    """Blanket that hides a victim of loss ``epsilon0``: a random number of uniform reports on k values.
 
     The least number of reports to hide among, the victim's included, is ``first``; ``law`` has the probabilities of it
     and of those at each further ``step``, from above, and ``outside`` is more than the probability of all others.
@@ -46,7 +46,7 @@ class PersonalBlanket:
     outside: float
 
     def delta(self, epsilon: float, *, blocks: tuple[int, int] = _FINE) -> float:
-        """Delta at an epsilon, from above; 0 from the victim's own loss on."""
+        """Delta at an epsilon, rounded up; 0 from the victim's own loss on."""
         if epsilon >= self.epsilon0:
             return 0.0
         starts = _starts(self.law, *blocks)
@@ -55,7 +55,7 @@ class PersonalBlanket:
         return min(found * (1 + 1e-12) + self.outside + SMALLEST, 1.0)
 
     def epsilon(self, delta: float) -> float:
-        """Least epsilon at this delta, from above."""
+        """Least epsilon at this delta, rounded up."""
         ratio, size = math.exp(self.epsilon0), self.domain_size
         fisher = 2 * size * (ratio - 1) ** 2 / (ratio + size - 1) ** 2
         mean = self.first + self.step * float(self.law @ np.arange(len(self.law))) / float(self.law.sum())
@@ -77,7 +77,9 @@ class PersonalBlanket:
 
 
 def personal_blanket(people: PersonalLosses, *, victim: int, users: int, outside: float) -> PersonalBlanket:
-    """Blanket of a victim with one of the losses, among the ``users`` participants who hide the victim least.
+    """Blanket of a victim with one of the losses.
+
+    It comes from the ``users`` participants who hide the victim least.
 
     About ``outside`` may be left out of the law.
     """
@@ -107,7 +109,7 @@ def personal_blanket(people: PersonalLosses, *, victim: int, users: int, outside
 
 
 def _starts(law: Floats, likely: int, others: int) -> Integers:
-    """Starts of the blocks, most of which lie in the likely part."""
+    """Starts of blocks of the law, most of them in its likely part."""
     reached = np.searchsorted(np.cumsum(law), [_UNLIKELY, 1 - _UNLIKELY])
     left, right = int(reached[0]), min(int(reached[1]), len(law) - 1)
     parts = [np.linspace(0, left, others), np.linspace(left, right, likely), np.linspace(right, len(law) - 1, others)]
@@ -133,7 +135,7 @@ def _all_described(model: ProtocolModel) -> Hypothesis:
 
 
 class BlanketPersonalized(Theorem):
-    """Privacy blanket for people with losses of their own: the guarantee of the least protected person.
+    """Privacy blanket for people with personal local losses: the guarantee of the least protected person.
 
     Theorems about a common randomizer do not apply here. `shuffledp.accounting.personalized` tells each person's loss.
     """
@@ -144,7 +146,7 @@ class BlanketPersonalized(Theorem):
     premises = (uniform_shuffle, one_message_each, not_adaptive, _personal, _all_described)
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
-        """Largest epsilon of all people."""
+        """Largest epsilon over all people."""
         worst = 0.0
         for place in range(len(_people(model).epsilons))[::-1]:
             if self._blanket(model, place, _OUTSIDE * delta).delta(worst) > delta:
@@ -152,7 +154,7 @@ class BlanketPersonalized(Theorem):
         return worst
 
     def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
-        """Largest delta of all people."""
+        """Largest delta over all people."""
         if not self.applies(model, delta=0.5):
             return 1.0
         worst = 0.0
@@ -164,7 +166,7 @@ class BlanketPersonalized(Theorem):
         return worst
 
     def epsilon_of(self, model: ProtocolModel, place: int, *, delta: float) -> float:
-        """Epsilon of the people with one of the local losses, at most that loss itself."""
+        """Epsilon of the people with one of the local losses; at most that local loss."""
         return self._blanket(model, place, _OUTSIDE * delta).epsilon(delta)
 
     def _blanket(self, model: ProtocolModel, place: int, outside: float) -> PersonalBlanket:
@@ -173,7 +175,9 @@ class BlanketPersonalized(Theorem):
 
 
 def personalized(model: ProtocolModel, *, delta: float) -> dict[float, PrivacyStatement]:
-    """Upper bound for the people of each local loss after a uniform shuffle, as a statement by loss.
+    """Upper bound on epsilon for the people of each local loss after a uniform shuffle.
+
+    One statement for each local loss.
 
     A person who adds more noise is protected better after the shuffle too, and everybody's noise protects everybody.
 

@@ -1,4 +1,4 @@
-"""Reductions of a shuffle to a uniform one of the same reports, at a cost: differentially oblivious ones, and windows.
+"""Reductions of a shuffle to a uniform one, at a cost: oblivious shuffles, and windows of people.
 
 The proofs are in docs/theorems.md ("Imperfect and oblivious shuffles", "Shuffles that mix neighbors only").
 
@@ -40,20 +40,23 @@ _COARSE = 4  # every fourth window size is tried first, and then the sizes aroun
 
 
 def blanket_bound(model: ProtocolModel, *, size: int, delta: float) -> Hypothesis:
-    """Hypothesis: a blanket bound holds for the reports of this number of people."""
+    """Hypothesis: a blanket bound holds for these reports from this number of people."""
     blankets = [each.id for each in _applying(model, size, delta)] if size > 1 else []
     value = ", ".join(blankets) or f"none for {model.local.kind!r} reports"
     return Hypothesis("blanket-bound", "a blanket bound for these reports", value, bool(blankets))
 
 
 def uniform_epsilons(model: ProtocolModel, size: int, delta: float) -> Iterator[float]:
-    """Epsilons of the bounds for a uniform shuffle of this number of people, the quickest first."""
+    """Epsilons by blanket bounds for a uniform shuffle of this number of people, the quickest bound first."""
     uniform = uniform_model(model, size)
     return (theorem.epsilon(uniform, delta=delta) for theorem in _applying(model, size, delta))
 
 
 def uniform_curve(model: ProtocolModel, size: int, epsilons: Floats, *, quickly: bool) -> Floats:
-    """Curve of the least delta of these bounds, a little less tight if ``quickly``; 1 where none applies."""
+    """Least delta by blanket bounds for a uniform shuffle, at each epsilon; 1 if no bound applies.
+
+    A little less tight if ``quickly``.
+    """
     uniform, least = uniform_model(model, size), np.ones(len(epsilons))
     for theorem in _applying(model, size, _ANY_DELTA):
         curve = theorem.curve if quickly else partial(Theorem.curve, theorem)  # the base class evaluates `delta_at`
@@ -69,7 +72,9 @@ def raised(
     remainder: float = 0.0,
     known: Floats | float = 1.0,
 ) -> Floats:
-    """Curve that is ``uniform(epsilon) + remainder`` at ``epsilon + cost``, extended to epsilons below the cost.
+    """Curve of delta moved by a cost: ``uniform(epsilon) + remainder`` at ``epsilon + cost``.
+
+    It is extended to epsilons below the cost.
 
     Where that cannot be less than what is ``known`` of delta anyway, it is 1, without a look at the uniform one.
 
@@ -89,7 +94,7 @@ def raised(
 
 
 def blanket_laws(model: ProtocolModel, size: int, delta: float) -> list[tuple[ReportLaw, ...]]:
-    """Blanket laws of every pair of inputs that matters, for each bound that applies."""
+    """Blanket laws of every pair of inputs that matters, one tuple for each blanket bound that applies."""
     uniform, found = uniform_model(model, size), []
     for theorem in _applying(model, size, delta):
         if isinstance(theorem, LawTheorem):
@@ -102,7 +107,9 @@ def blanket_laws(model: ProtocolModel, size: int, delta: float) -> list[tuple[Re
 
 
 def uniform_theorems(model: ProtocolModel, size: int, delta: float) -> list[Theorem]:
-    """Theorems, blanket bounds or not, for a uniform shuffle of this number of people as a mechanism by itself.
+    """Theorems for a uniform shuffle of this number of people, blanket bounds or not.
+
+    The shuffle is taken as a mechanism by itself.
 
     Without those that another one supersedes.
     """
@@ -123,7 +130,10 @@ def _applying(model: ProtocolModel, size: int, delta: float) -> list[Theorem]:
 
 
 class ObliviousShuffle(Theorem):
-    """Oblivious shuffle: the uniform epsilon plus epsilon1, at most epsilon0, and the uniform delta plus delta1."""
+    """Guarantee of an oblivious shuffle: the uniform epsilon plus epsilon1, and the uniform delta plus delta1.
+
+    The epsilon is at most epsilon0.
+    """
 
     id = "oblivious-shuffle"
     citation = "Ghazi et al. 2023, Theorem 2.3, for any blanket bound and without a constant"
@@ -148,7 +158,7 @@ class ObliviousShuffle(Theorem):
         return super().concerns(model) and _promise(model) is not None
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
-        """Least epsilon of the blanket bounds at delta - delta1, plus epsilon1; at most epsilon0."""
+        """Least epsilon by blanket bounds at delta - delta1, plus epsilon1; at most epsilon0."""
         cost, remainder = _promise(model) or (math.inf, 1.0)
         left = delta if remainder == 0 else math.nextafter(delta - remainder, 0.0)
         local = model.local.guarantee
@@ -159,7 +169,10 @@ class ObliviousShuffle(Theorem):
         return min(epsilon0, (uniform + cost) * (1 + 1e-15))
 
     def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
-        """Uniform delta at epsilon - epsilon1, plus delta1; below epsilon1, what follows from that."""
+        """Uniform delta at epsilon - epsilon1, plus delta1.
+
+        Below epsilon1, the delta that follows from that.
+        """
         return float(self._curve(model, np.array([epsilon]), quickly=False)[0])
 
     def curve(self, model: ProtocolModel, *, epsilons: Floats) -> Floats:
@@ -174,19 +187,25 @@ class ObliviousShuffle(Theorem):
 
 
 def _promise(model: ProtocolModel) -> tuple[float, float] | None:
-    """Promise (epsilon1, delta1) of the shuffle; None if unknown, and for a uniform shuffle, which needs none."""
+    """Promise (epsilon1, delta1) of the shuffle; None for a uniform shuffle, or if unknown.
+
+    A uniform shuffle needs no promise.
+    """
     return None if model.shuffle.is_uniform else model.shuffle.exchange_privacy
 
 
 class SwapCost(Theorem):
-    """Windows: for the least mixed person, the best window's uniform epsilon plus its swap cost, at most epsilon0."""
+    """Guarantee by windows of people: the uniform epsilon of a window plus its swap cost.
+
+    That of the best window, for the least mixed person; at most epsilon0.
+    """
 
     id = "swap-cost"
     citation = "blanket bound for the people of a window, plus the cost of exchanging two of them"
     status = Status.OWN_PROOF
 
     def concerns(self, model: ProtocolModel) -> bool:
-        """Whether the shuffle is not a random walk, which other theorems cover."""
+        """Whether the shuffle is other than a random walk, for which there are special theorems."""
         return super().concerns(model) and not model.shuffle.is_walk
 
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
@@ -199,11 +218,11 @@ class SwapCost(Theorem):
         return (swaps, oblivious(model), *common_reports(model), bound)
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
-        """Epsilon: the largest over people of the least over their windows."""
+        """Largest epsilon over people, each with the best window."""
         return max(self._epsilons(model, delta=delta), default=model.local.epsilon0)
 
     def explained(self, model: ProtocolModel, *, delta: float) -> tuple[Guarantee, tuple[str, ...]]:
-        """Guarantee, with remarks: the people it is about, and a smaller epsilon for people who are not alone."""
+        """Guarantee with remarks: the people it is about, and a smaller epsilon for people who are not alone."""
         epsilons, epsilon0 = self._epsilons(model, delta=delta), model.local.epsilon0
         guarantee = CentralDP(epsilon=max(epsilons, default=epsilon0), delta=delta)
         alone, windows = model.shuffle.num_alone, model.shuffle.swap_windows()
@@ -232,7 +251,10 @@ class SwapCost(Theorem):
         return tuple(_best(windows, epsilon0, quick, close) for windows in model.shuffle.swap_windows())
 
     def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
-        """Delta: the largest over people of the least over their windows, at most that of one report by itself."""
+        """Largest delta over people, each with the best window.
+
+        It is at most that of one report by itself.
+        """
         if not self.applies(model, delta=0.5):
             return 1.0
         local = LocalOnly().delta(model, epsilon=epsilon)
@@ -248,7 +270,10 @@ class SwapCost(Theorem):
 
 
 def _best(windows: SwapWindows, epsilon0: float, quick: Callable[[int], float], close: Callable[[int], float]) -> float:
-    """Least sum of epsilon and cost: one bound finds the best size, and all bounds evaluate it."""
+    """Least sum of epsilon and cost over the windows of a person.
+
+    One bound finds the best size, and all bounds evaluate it.
+    """
     tried = [(size, cost) for size, cost in _distinct(windows) if cost < epsilon0 and size > 1]
     if not tried:
         return epsilon0
@@ -264,7 +289,10 @@ def _best(windows: SwapWindows, epsilon0: float, quick: Callable[[int], float], 
 
 
 def _distinct(windows: SwapWindows) -> list[tuple[int, float]]:
-    """Sizes with their costs, the cheapest of each size, ascending; colluders can make sizes equal."""
+    """Window sizes with the least cost of each, ascending.
+
+    Colluders can make sizes equal.
+    """
     cheapest: dict[int, float] = {}
     for size, cost in zip(windows.sizes, windows.costs, strict=True):
         cheapest[size] = min(cost, cheapest.get(size, cost))

@@ -1,4 +1,6 @@
-"""Several messages of each person, one for each option, of which few can differ: a product of pairs.
+"""Separate messages of each person, one for each option: a product of pairs of laws.
+
+Few of a person's messages can differ between two answers.
 
 The messages about one option are shuffled among themselves (equivalently all messages together, since each says what it
 is about). Two answers differ in at most d options; the messages about the others have one law in both worlds, and are
@@ -28,7 +30,10 @@ _NEAR = (0.5, 0.1, 1e-2, 1e-5, 1e-8, 1e-11)  # deltas near which the curve is ti
 
 
 def apart(model: ProtocolModel) -> tuple[ProtocolModel, int] | None:
-    """Protocol of one message of everybody, and how many of a person's can differ; None for other protocols."""
+    """Protocol of one message of each person, and the most messages of a person that can differ.
+
+    None for other protocols.
+    """
     local = model.local
     if not isinstance(local, TicksModel) or local.separate is None:
         return None
@@ -52,7 +57,10 @@ def _separate_messages(model: ProtocolModel) -> Hypothesis:
 
 
 class SeparateMessages(Theorem):
-    """Product of the pairs of the messages in which two answers can differ, each by the tightest theorem for it."""
+    """Guarantee by a product of pairs, one for each message in which two answers can differ.
+
+    Each pair by the tightest theorem for it.
+    """
 
     id = "separate-messages"
     citation = "product of the pairs of the messages that differ: the others have one law whatever the answer"
@@ -65,16 +73,22 @@ class SeparateMessages(Theorem):
         return apart(model) is not None
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
-        """Epsilon of one release for each message that can differ; at most that of all messages without a shuffle."""
+        """Epsilon of all messages that can differ, each as one release.
+
+        It is at most the epsilon of all messages without a shuffle.
+        """
         found = apart(model)
         return model.local.epsilon0 if found is None else min(_epsilon(*found, delta), model.local.epsilon0)
 
     def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
-        """Delta of one release for each message that can differ."""
+        """Delta of all messages that can differ, each as one release."""
         return float(self.curve(model, epsilons=np.array([epsilon]))[0])
 
     def curve(self, model: ProtocolModel, *, epsilons: Floats) -> Floats:
-        """Least of the curves that are tight near some deltas; each is a bound at every epsilon."""
+        """Least delta over several curves, each tight near one delta.
+
+        Each is a bound at every epsilon.
+        """
         found = apart(model)
         if found is None or not self.applies(model, delta=_NEAR[-1]):
             return np.ones(len(epsilons))
@@ -84,7 +98,7 @@ class SeparateMessages(Theorem):
 
 
 def _theorem(one: ProtocolModel, delta: float) -> Theorem | None:
-    """Theorem about one binary message of everybody; None where none applies."""
+    """Theorem about one binary message of each person; None if no theorem applies."""
     return next((each for each in _OF_ONE if each.applies(one, delta=delta)), None)
 
 

@@ -1,4 +1,6 @@
-"""Swap bound: what hides a report if the others keep their own laws, instead of what these have in common.
+"""Swap bound: an amplification bound in which other people's reports keep their own laws.
+
+A blanket bound uses only the part that these laws have in common.
 
 Of the other people some are donors, whose reports supply what all laws have in common; the victim's report is exchanged
 with each of the others by way of these (docs/proofs.md, "Swap bound"). For any epsilon0-private randomizer, and for
@@ -37,7 +39,7 @@ _LEAST_ENTRY = 1e-6
 
 
 def _large_reservoir(model: ProtocolModel) -> Hypothesis:
-    """Hypothesis: number of people from which the reservoir is large."""
+    """Hypothesis: there are enough people for a large reservoir, and not too many."""
     least = max(_ENOUGH * exp(_POWER * model.local.epsilon0), _FEWEST_USERS)
     requirement = f"{_ENOUGH} exp({_POWER} epsilon0) = {least:.6g} <= n <= {_MOST_USERS:g}"
     return users_within("large-reservoir", model, requirement, least, _MOST_USERS)
@@ -49,7 +51,7 @@ def _moderate_users(model: ProtocolModel) -> Hypothesis:
 
 
 def _positive_channel(model: ProtocolModel) -> Hypothesis:
-    """Hypothesis: a small channel in which every output may come from every input."""
+    """Hypothesis: the channel is small, and every output may come from every input."""
     matrix = _matrix(model.local)
     value = f"{model.local.kind!r} reports"
     if matrix is not None:
@@ -68,7 +70,7 @@ def _positive_channel(model: ProtocolModel) -> Hypothesis:
 
 
 def _matrix(local: LocalModel) -> Floats | None:
-    """Rows of the channel without outputs that never come; None where there is no channel, or it is too large."""
+    """Channel matrix without outputs that never occur; None if there is no channel, or it is too large."""
     rows = small_channel(local, most_inputs=_MOST_INPUTS)
     return None if rows is None else normalized(rows[:, rows.max(axis=0) > 0])
 
@@ -83,7 +85,7 @@ class _SwapTheorem(EvaluatedTheorem):
 
     @abstractmethod
     def at_least(self, model: ProtocolModel, delta: float) -> float:
-        """Epsilon below which the bound never is."""
+        """Epsilon that the bound cannot go below."""
 
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
         """Hypotheses: the premises, and a moderate delta."""
@@ -106,11 +108,11 @@ class SwapBound(_SwapTheorem):
     special_premises = (_large_reservoir,)
 
     def at_least(self, model: ProtocolModel, delta: float) -> float:
-        """Epsilon that some randomizer of this local loss has."""
+        """Epsilon that some randomizer of this local loss loses."""
         return LdpWitness().epsilon(model, delta=delta)
 
     def evaluator(self, model: ProtocolModel) -> Evaluator:
-        """Search for the bound for any randomizer of this local loss."""
+        """Search for the swap bound of any randomizer of this local loss."""
         from shuffledp.accounting.swapping import certified_losses as losses  # what takes seconds loads late
 
         epsilon0, users = model.local.epsilon0, model.num_users
@@ -122,21 +124,21 @@ class SwapBound(_SwapTheorem):
 
 
 class SwapBoundChannel(_SwapTheorem):
-    """Swap bound with a channel's own laws, for every ordered pair of inputs and every input of the others."""
+    """Swap bound with a channel's own report laws, for every pair of inputs and every input of the others."""
 
     id = "swap-bound-channel"
     citation = "rotations of the victim's report, others' and those of a reservoir, certified for an explicit channel"
     special_premises = (_moderate_users, _positive_channel)
 
     def at_least(self, model: ProtocolModel, delta: float) -> float:
-        """Epsilon of the channel on the data sets that are evaluated exactly."""
+        """Lower bound on the channel's epsilon, from data sets that are evaluated exactly."""
         from shuffledp.accounting.lower_bounds import best_lower_bound  # which knows all theorems, this one too
 
         found: Any = best_lower_bound(model, delta)
         return 0.0 if found is None else float(found.guarantee.epsilon)
 
     def evaluator(self, model: ProtocolModel) -> Evaluator:
-        """Search for the bounds of all pairs of inputs, of which the largest counts."""
+        """Search for the swap bounds of all pairs of inputs; the largest counts."""
         from shuffledp.accounting.swapping import certified_losses as losses
 
         rows = tuple(tuple(row) for row in cast(Floats, _matrix(model.local)).tolist())

@@ -1,4 +1,4 @@
-"""Swap bound at many epsilons at once, as the profile of a pair of laws: what several releases are composed of.
+"""Swap bound at many epsilons at once: a privacy profile, for the composition of releases.
 
 Each point is certified with choices of its own, near those of its neighbor. With points of the strong pair, and with
 the mirror images of all of them, their convex envelope is a profile (`shuffledp.accounting.swapping.envelopes`). Of
@@ -28,18 +28,18 @@ _MOST_REMEMBERED = 16
 
 
 class SwapProfile(SwapBound):
-    """Swap bound as a curve; where it says nothing the strong pair does."""
+    """Swap bound as a curve of delta, with the strong pair where the swap bound says nothing."""
 
     is_vectorized = True
     is_costly = False
 
     def evaluator(self, model: ProtocolModel) -> Envelope:
-        """Envelope of points of the swap bound and of the strong pair."""
+        """Convex envelope of points of the swap bound and of the strong pair."""
         return _envelope(model.local.epsilon0, model.num_users)
 
 
 def swap_profile(model: ProtocolModel) -> SwapProfile | None:
-    """Curve for a protocol that the swap bound is about; None for others."""
+    """Swap-bound curve for a protocol that the swap bound applies to; None for other protocols."""
     profile = SwapProfile()
     return profile if profile.applies(model, delta=_ANY_DELTA) else None
 
@@ -57,7 +57,7 @@ def _envelope(epsilon0: float, users: int) -> Envelope:
 
 
 def _points(epsilon0: float, others: int, epsilons: Floats) -> tuple[Floats, Floats]:
-    """Epsilons and certified deltas, up to where nothing of use is found."""
+    """Epsilons and certified deltas of the swap bound, up to where deltas are too small to use."""
     bound = private_bound(epsilon0, others)
     found: list[tuple[float, float]] = []
     last: tuple[Choices, Choices] | None = None

@@ -1,4 +1,4 @@
-"""Randomizers whose reports have one of two densities: k-ary response, hashing, Hadamard, subsets, bits, PrivUnit.
+"""Randomizers with two report densities: k-ary response, hashing, Hadamard, subsets, bits, PrivUnit.
 
 With a public base law, a set of base mass c for each input and E = exp(epsilon0), the report of z has density E v on
 the set of z and v elsewhere, v = 1 / (1 + c (E - 1)). The blanket v times the base law is below all of them. A smaller
@@ -67,7 +67,9 @@ class _TwoLevelTheorem(LawTheorem):
 
 
 class BlanketTwoLevel(_TwoLevelTheorem):
-    """Privacy blanket's exact divergence for two levels: the law of the module docstring, evaluated.
+    """Exact divergence of the privacy blanket for two report densities.
+
+    The law of the module docstring, evaluated.
 
     The lemma is printed by Balle et al. with Hoeffding's and Bennett's inequalities behind it, which lose 17 to 31% of
     epsilon for ten categories; this evaluates the expectation itself.
@@ -78,14 +80,14 @@ class BlanketTwoLevel(_TwoLevelTheorem):
     supersedes = LOOSER
 
     def family(self, model: ProtocolModel) -> LawFamily:
-        """Laws, here one: exchanging the two inputs changes nothing."""
+        """Report law, just one: exchanging the two inputs changes nothing."""
         shape, epsilon0 = _shape(model), model.local.epsilon0
         law = two_level_blanket(epsilon0=epsilon0, share=shape.share, overlap=shape.overlap)
         return LawFamily((law,), model.num_users, epsilon0)
 
 
 class OthersEqual(_TwoLevelTheorem):
-    """Exact delta of the data sets in which all others hold the victim's value, or the one it is replaced by.
+    """Exact delta of two data sets: all others hold the victim's value, or all hold its replacement.
 
     They are the worst where there is little to hide among: few users, or a tiny delta.
     """
@@ -96,14 +98,16 @@ class OthersEqual(_TwoLevelTheorem):
     special_premises = (_two_densities, _known_overlap, moderate_epsilon0)
 
     def family(self, model: ProtocolModel) -> LawFamily:
-        """Laws of both data sets."""
+        """Report laws of both data sets."""
         shape, epsilon0 = _shape(model), _understated(model)
         laws = two_level_homogeneous(epsilon0=epsilon0, share=shape.share, overlap=shape.overlap)
         return LawFamily(laws, model.num_users, model.local.epsilon0)
 
 
 class ThirdValue(_TwoLevelTheorem):
-    """Exact delta of the data set in which all others hold one value, different from both of the victim's two.
+    """Exact delta of the data set in which all others hold one third value.
+
+    It differs from both of the victim's values.
 
     For k-ary response with many users it is the worst data set, and meets the blanket. Merging the reports that are
     neither of the two values gives the pair of distributions that FMT23 and the variation-ratio analysis print for
@@ -116,7 +120,7 @@ class ThirdValue(_TwoLevelTheorem):
     special_premises = (_two_densities, _third_value, moderate_epsilon0)
 
     def family(self, model: ProtocolModel) -> LawFamily:
-        """Laws, here one: exchanging the two inputs changes nothing."""
+        """Report law, just one: exchanging the two inputs changes nothing."""
         shape, epsilon0 = _shape(model), _understated(model)
         laws = two_level_homogeneous(epsilon0=epsilon0, share=shape.share, overlap=shape.overlap, triple=shape.triple)
         return LawFamily(laws[2:], model.num_users, model.local.epsilon0)
@@ -128,7 +132,7 @@ def _shape(model: ProtocolModel) -> TwoLevelLaw:
 
 
 def _understated(model: ProtocolModel) -> float:
-    """Epsilon0 lowered by its possible excess, so that a lower bound errs downward."""
+    """Epsilon0 lowered by its possible excess, so that a lower bound stays below the truth."""
     return max(model.local.epsilon0 - _STATED_ABOVE, model.local.epsilon0 / 2)
 
 
@@ -171,7 +175,7 @@ def _whole_class(model: ProtocolModel) -> Hypothesis:
 
 
 class BinaryAllEqual(Theorem):
-    """Exact delta of the data set in which all others hold the second value, in the worse direction.
+    """Exact delta of binary response where all others hold the second value, in the worse direction.
 
     The likelihood ratio of the count of lies is monotone, so each direction is one binomial probability and one tail
     (`all_equal_terms`). What is stated errs downward, by what floating point can have added (`binomial_error`).
@@ -188,12 +192,14 @@ class BinaryAllEqual(Theorem):
         return _all_equal_epsilon(model, delta, start=0.0)
 
     def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
-        """Delta of this data set, from below (math: the larger of its two directions)."""
+        """Delta of this data set, rounded down: the larger of its two directions."""
         return _all_equal_delta(model, epsilon)
 
 
 class BinaryWorst(EvaluatedTheorem):
-    """Exact delta of binary response: the largest over all data sets, one for each number of ones.
+    """Exact delta of binary response: the largest over all data sets.
+
+    There is one data set for each number of ones.
 
     The proof, and that it is computed from above, is in `shuffledp.accounting.evaluators.binary_counts`.
     """
@@ -215,7 +221,7 @@ class BinaryWorst(EvaluatedTheorem):
 
 
 class LdpWitness(Theorem):
-    """Lower bound for any randomizer of loss epsilon0: what randomized response with two or three values loses.
+    """Lower bound for any randomizer of loss epsilon0, by response with two or three values.
 
     It is one of them, on one data set: all others hold the second value (of two), or the third (of three). So no
     theorem that knows epsilon0, n and delta alone can promise less. (It says nothing about a given randomizer.)
@@ -228,7 +234,7 @@ class LdpWitness(Theorem):
     premises = (uniform_shuffle, one_message_each, _whole_class)
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
-        """Largest epsilon at which a witness's delta exceeds the given one; 0 if none does.
+        """Largest epsilon at which the delta of two or three values exceeds the given one; 0 if none does.
 
         For many people two values lose more than three where epsilon0 < log 2, and for few, of whom hardly anybody
         lies, at any epsilon0: what is likely to lose more comes first, and mostly one look at the other is enough.
@@ -238,28 +244,31 @@ class LdpWitness(Theorem):
         return _all_equal_epsilon(model, delta, start=_three_values_epsilon(model, delta, start=0.0))
 
     def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
-        """Larger delta of the two witnesses, from below."""
+        """Larger delta of response with two and with three values, rounded down."""
         known = epsilon < model.local.epsilon0 and is_moderate(model, delta=0.5)
         three = _three_values(model).lower(epsilon) * (1 - _GUARD) if known else 0.0
         return max(_all_equal_delta(model, epsilon), three)
 
 
 def _three_values(model: ProtocolModel) -> LawFamily:
-    """Law of ternary randomized response where all others hold a third value."""
+    """Report law of ternary randomized response where all others hold a third value."""
     epsilon0 = model.local.epsilon0
     law = two_level_homogeneous(epsilon0=epsilon0, share=1 / 3, overlap=0.0, triple=0.0)[-1]
     return LawFamily((law,), model.num_users, epsilon0)
 
 
 def _three_values_epsilon(model: ProtocolModel, delta: float, *, start: float) -> float:
-    """Largest epsilon above ``start`` with a ternary delta above the given one; else ``start``."""
+    """Largest epsilon above ``start`` at which ternary response exceeds the given delta; else ``start``."""
     if not is_moderate(model, delta=delta):
         return start
     return _three_values(model).epsilon_below(delta * (1 + _GUARD), start=start)
 
 
 def _all_equal_epsilon(model: ProtocolModel, delta: float, *, start: float) -> float:
-    """Largest epsilon above ``start`` with a delta above the given one where all others agree; else ``start``."""
+    """Largest epsilon above ``start`` at which binary response exceeds the given delta; else ``start``.
+
+    All others hold one value.
+    """
     epsilon0 = model.local.epsilon0
     if _all_equal_delta(model, start) <= delta:
         return start
@@ -269,7 +278,7 @@ def _all_equal_epsilon(model: ProtocolModel, delta: float, *, start: float) -> f
 
 
 def _all_equal_delta(model: ProtocolModel, epsilon: float) -> float:
-    """Delta of the worse of the two directions, from below."""
+    """Delta of binary response where all others agree, in the worse direction, rounded down."""
     epsilon0, users = model.local.epsilon0, model.num_users
     if epsilon >= epsilon0 or epsilon0 > _LARGEST_EPSILON0:
         return 0.0
@@ -284,7 +293,7 @@ def _all_equal_delta(model: ProtocolModel, epsilon: float) -> float:
 
 
 def all_equal_terms(*, epsilon0: float, epsilon: float, users: int) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Gain and loss of both directions where all others agree; the delta of each is gain - loss.
+    """Gain and loss of both directions where all others agree; each delta is gain less loss.
 
     docs/theorems.md prints delta_+ and delta_-, for epsilon below an epsilon0 of at most 700. With c = j-1 or m, and R
     the tail outward of c divided by Pr[T = c], both are Pr[T = c] ((1 - p) (1 - e/E) - (e - 1) R), which keeps its
