@@ -1,4 +1,4 @@
-"""Characters that Unicode 14 assigns: what texts are made of, on every machine and in every browser.
+"""Characters that Unicode 14 assigns; on every machine and in every browser, texts contain only these.
 
 Later versions of Unicode assign more characters, which one device would spell out and another would not know. So that
 one text is one answer everywhere, whatever is later than version 14 (September 2021) counts as unknown. What is

@@ -1,4 +1,4 @@
-"""Public descriptions of randomizers whose reports hide under a blanket: further messages that say nothing.
+"""Public descriptions of randomizers that send a response and, beside it, messages with random answers (a blanket).
 
 Each person sends one response about the answer, and fills so many slots with uniform answers, or leaves them empty. All
 messages of everybody are shuffled together, and none can be told from the others.
@@ -15,7 +15,7 @@ from shuffledp.core.local_models import LocalModel
 
 
 class BlanketModel(LocalModel):
-    """Base of the descriptions of a response about one of ``domain_size`` answers, and of ``slots`` further messages.
+    """Base of models in which a person sends one response and ``slots`` further messages, random or empty.
 
     The response is the true answer with probability ``p``, and each other one with ``q``. A message with the number
     ``domain_size`` is empty.
@@ -33,12 +33,12 @@ class BlanketModel(LocalModel):
     @property
     @abstractmethod
     def q(self) -> float:
-        """Probability of each other answer."""
+        """Probability that the response is one given wrong answer."""
 
     @property
     @abstractmethod
     def filled(self) -> float:
-        """Probability that a slot has a uniform answer."""
+        """Probability that a further message has a uniformly random answer; else it is empty."""
 
     @property
     def num_messages(self) -> int:  # type: ignore[override]
@@ -47,17 +47,17 @@ class BlanketModel(LocalModel):
 
     @property
     def messages_per_round(self) -> int:  # type: ignore[override]
-        """Number of messages that one shuffle takes: all of a person."""
+        """Number of one person's messages that go through one shuffle, which is all of the person's messages."""
         return self.num_messages
 
     @property
     def blanket_messages(self) -> float:
-        """Expected number of a person's messages with a uniform answer."""
+        """Expected number of a person's messages with a uniformly random answer."""
         return self.slots * self.filled
 
     @property
     def swing(self) -> float:
-        """Swing of one answer's estimated count: all messages of a person have it, or all another one."""
+        """Largest change of one answer's estimated count when one person's messages are replaced."""
         return self.num_messages / (self.p - self.q)
 
     def noise_variance(self, share: float) -> float:
@@ -68,4 +68,4 @@ class BlanketModel(LocalModel):
 
     @abstractmethod
     def answer_counts(self, columns: Mapping[str, NDArray[Any]]) -> NDArray[np.int64]:
-        """Number of messages with each answer, without the empty ones."""
+        """Number of messages with each answer; empty messages are left out."""

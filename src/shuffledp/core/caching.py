@@ -79,7 +79,9 @@ def forget() -> None:
 
 
 def plain_until_worth_compiling(plain: _Function, compiled: _Function, *, items: int) -> Callable[[int], _Function]:
-    """Choice between a plain and a compiled function: a short run never loads numba, a long run soon does.
+    """Function that chooses the plain function for the first ``items`` items, then the compiled one.
+
+    So a short run never loads numba, and a long run soon does.
 
     The choice, given the number of items of the next call, is ``plain`` for the first ``items`` items of a process: as
     many as it does in about half the time that loading numba takes. Without numba it is ``plain`` for all.
@@ -100,7 +102,7 @@ def _can_compile() -> bool:
 
 
 def with_disk_cache(compiler: Callable[..., Any], function: Callable[..., Any]) -> Any:
-    """``compiler(cache=True)(function)``, or without a cache where no directory can be written."""
+    """Compiled function, with its cache on disk if a directory for it can be written."""
     try:
         return compiler(cache=True)(function)
     except RuntimeError:  # a read-only installation without a home directory
@@ -155,5 +157,8 @@ class WeakCache(Generic[_Found]):
 
 
 def _place(objects: tuple[object, ...], key: Hashable) -> _Place:
-    """Cache key from identities; a dead object's entry goes before its identity can be used again."""
+    """Cache key of objects by their identities.
+
+    A dead object's entry goes before its identity can be used again.
+    """
     return tuple(map(id, objects)), key

@@ -77,7 +77,7 @@ class Channel(Described):
         return same_labels and bool(np.array_equal(self.matrix, other.matrix))
 
     def to_dict(self) -> dict[str, Any]:
-        """Matrix (fractions as strings) and labels."""
+        """Dictionary for JSON of the matrix (fractions as strings) and the labels."""
         entry = str if self.is_exact else float
         return {
             "matrix": [[entry(value) for value in row] for row in self.matrix],
@@ -106,7 +106,7 @@ class Channel(Described):
         return Channel(times(self.matrix, after.matrix), self.inputs, after.outputs)
 
     def product(self, beside: "Channel") -> "Channel":
-        """Both channels on independent inputs; labels become pairs."""
+        """Product channel: this channel and ``beside`` on independent inputs; labels become pairs."""
         matrix = np.kron(self.matrix, beside.matrix)
         inputs = tuple((x, y) for x in self.inputs for y in beside.inputs)
         return Channel(matrix, inputs, tuple((x, y) for x in self.outputs for y in beside.outputs))
@@ -267,7 +267,7 @@ def times(left: NDArray[Any], right: NDArray[Any]) -> NDArray[Any]:
 
 
 def integers(matrix: NDArray[Any]) -> tuple[NDArray[Any], int]:
-    """Fractions as integers over one denominator, and that denominator."""
+    """Numerators of fractions over one common denominator, and this denominator."""
     scale = math.lcm(*{value.denominator for value in matrix.flat})
     whole = np.vectorize(lambda value: value.numerator * (scale // value.denominator), otypes=[object])(matrix)
     return np.asarray(whole), scale
@@ -316,7 +316,7 @@ def _log_ratio(high: Any, low: Any) -> float:
 
 
 def _hashable(labels: Any) -> tuple[Hashable, ...]:
-    """Labels from JSON, with each list turned back into the pair that it was."""
+    """Labels read from JSON, in which each list is turned back into a tuple."""
     return tuple(_hashable(label) if isinstance(label, list) else label for label in labels)
 
 

@@ -40,7 +40,7 @@ _FRACTION = re.compile("-?[0-9]{1,100}(/[1-9][0-9]{0,99})?")
 
 
 class Described:
-    """Base of frozen dataclasses that survive ``to_dict`` and ``from_dict``.
+    """Base of frozen dataclasses that are written by ``to_dict`` and read back by ``from_dict``.
 
     A *family* is a direct subclass that sets ``tag_key``; its members set the class variable of that name, for example
     ``kind = "k-rr"``. A dataclass outside every family is written without a tag.
@@ -99,7 +99,7 @@ class Described:
 
     @classmethod
     def members(cls) -> dict[str, type[Self]]:
-        """Subclasses of this class in the family, by their tags and sorted by them."""
+        """Subclasses of this class in its family by tag, in the order of the tags."""
         for home in map(importlib.import_module, _HOMES):
             for name in home.__all__:  # a package may import a name only when it is asked for it
                 getattr(home, name)
@@ -129,12 +129,12 @@ def _import_families() -> None:
 
 @cache
 def _hints_of(described: Any) -> dict[str, Any]:
-    """Types of the fields of a class; finding them takes longer than all else that reads a value."""
+    """Types of the fields of a class, cached because finding them is slow."""
     return typing.get_type_hints(described)
 
 
 def keys_of(described: type[Described]) -> tuple["dataclasses.Field[Any]", ...]:
-    """Fields of a class that are keys of its table."""
+    """Fields of a class that are keys of the table it is written as."""
     found = dataclasses.fields(typing.cast(Any, described))
     return tuple(field for field in found if not field.metadata.get("elsewhere"))
 
@@ -249,10 +249,10 @@ def require_keys(data: Mapping[str, Any], *keys: str) -> None:
 
 
 def without_none(table: Mapping[str, Any], key: str) -> dict[str, Any]:
-    """The table without a key whose value is None, so that digests of files from before the key stay valid."""
+    """Table without the key if its value is None, so that digests of older files stay valid."""
     return {name: value for name, value in table.items() if name != key or value is not None}
 
 
 def canonical_json(value: Any) -> bytes:
-    """The one JSON text of a value, which digests and signatures are of: no spaces, keys in order, ASCII."""
+    """Canonical JSON text of a value, for digests and signatures: no spaces, keys in order, ASCII."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True).encode()

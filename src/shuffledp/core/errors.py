@@ -18,11 +18,11 @@ class HypothesisError(InvalidParameterError):
 
 
 class UnsupportedModelError(ShuffleDPError, NotImplementedError):
-    """Combination of models without any known statement: neither that it is private nor that it is not."""
+    """Combination of models about whose privacy no statement is known."""
 
 
 class ContradictionError(ShuffleDPError, RuntimeError):
-    """Upper bound below a lower bound: a bug of the library, never of the caller; names both theorems."""
+    """Upper bound below a lower bound, which is a bug of the library; the message names both theorems."""
 
 
 class IncomparableError(ShuffleDPError, TypeError):
@@ -38,7 +38,7 @@ class BatchTooSmallError(InputDataError):
 
 
 class IncompleteSumError(InputDataError):
-    """Missing or spoiled message of a sum that is exact or not released."""
+    """Missing or spoiled message in a sum that is released exactly or not at all."""
 
 
 class BudgetExceededError(ShuffleDPError, RuntimeError):
@@ -62,7 +62,10 @@ class UndecryptableReportError(RemoteProtocolError):
 
 
 class AgreementError(ShuffleDPError, RuntimeError):
-    """Hosts of a sum that never agree on whose shares are complete, or keep them back: nothing is released."""
+    """Failure of the hosts of a sum to agree whose shares are complete; nothing is released.
+
+    Hosts that keep their shares back raise it too.
+    """
 
 
 class EngineError(ShuffleDPError, RuntimeError):

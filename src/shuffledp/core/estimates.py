@@ -133,7 +133,7 @@ class Estimate(Shown):
         return self._cut(self.nearest + self.margin if self.interval is None else self.interval[:, 1])
 
     def _cut(self, ends: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Ends of intervals, cut to the possible values; a truth that was covered stays so."""
+        """Ends of intervals, cut to the range of possible values; a covered truth stays covered."""
         return ends if self.possible is None else np.clip(ends, *self.possible)
 
     @property
@@ -150,23 +150,23 @@ class Estimate(Shown):
 
     @property
     def compared_targets(self) -> tuple[str, ...]:
-        """Different targets that are worth comparing: all of them, but for what follows from others."""
+        """Different targets that are worth comparing; targets that follow from the others may be left out."""
         return tuple(dict.fromkeys(self.target))
 
     def covariances(
         self, first: NDArray[np.intp], second: NDArray[np.intp]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
-        """Covariances of the errors of pairs of rows, shape (pairs,): what randomizing adds, and what sampling does.
+        """Covariances of the errors of pairs of rows: from randomizing, and from sampling; shape (pairs,) each.
 
         Where what randomizing adds is not known, it is the one with which a difference of the two errs most; what
-        sampling does is None then.
+        sampling adds is None then.
         """
         if self.covariance is not None:
             return np.asarray(self.covariance[first, second]), None
         return -self.standard_error[first] * self.standard_error[second], None
 
     def joint(self, rows: NDArray[np.intp], *, population: bool) -> NDArray[np.float64] | None:
-        """Covariances of the errors of these rows, shape (rows, rows), where they are normal and all are known.
+        """Covariance matrix of the errors of these rows, shape (rows, rows); None unless it is normal and known.
 
         They are about the people asked, or about a ``population``. None where it is not known how errors go together.
         """
@@ -186,14 +186,14 @@ class Estimate(Shown):
         return found
 
     def knows_pairs(self, rows: NDArray[np.intp], *, population: bool) -> bool:
-        """Whether `covariances` of pairs of these rows are known, not only the worst possible ones."""
+        """Whether the true covariances of these rows are known, not only the worst possible ones."""
         del rows
         return self.covariance is not None and not population
 
     def reaches(
         self, level: float, *, population: bool
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-        """Intervals of another level: their centers, and how far they reach below and above these; shape (rows,) each.
+        """Centers of the intervals of another level, and how far each reaches below and above; shape (rows,) each.
 
         They are about the people asked, or about a ``population`` that these are a random sample of. Intervals that do
         not lie evenly are scaled as normal ones would be.
@@ -216,11 +216,11 @@ class Estimate(Shown):
         return normal_half_width(self.level)
 
     def _drawn(self, population: bool) -> NDArray[np.float64]:
-        """Sampling error where a population is meant and it is known, else 0."""
+        """Sampling error if ``population`` is true and the error is known, else 0."""
         return self.sampling_error if population and self.sampling_error is not None else np.zeros(len(self.target))
 
     def difference(self, *targets: str, other: "Estimate | None" = None, same_people: bool = False) -> "Estimate":
-        """Differences between targets of this estimate, or between it and an ``other`` one, with intervals together.
+        """Differences between targets of this estimate, or between it and another estimate; intervals hold together.
 
         They are made from what is released, and cost no privacy. Of several comparisons the intervals are longer, so
         that all of them hold together with the probability ``level`` of this estimate.
@@ -335,7 +335,7 @@ class Estimate(Shown):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class AskedEstimate(Estimate):
-    """Estimated shares of all people, with those among the people who were asked, where only some are.
+    """Estimated shares of all people, with shares among the people who were asked if only some were asked.
 
     Args:
         among_asked: a row for each of the first targets; None where everybody is asked, or too few were.
@@ -357,12 +357,12 @@ class AskedEstimate(Estimate):
         return cast(Self, replace(renamed, among_asked=theirs))
 
     def of_too_few(self) -> Self:
-        """Same estimate without what it says of those asked alone, who are too few."""
+        """Same estimate without the numbers about asked people alone, for use where they are too few."""
         return self
 
     @classmethod
     def of(cls, estimate: Estimate) -> "AskedEstimate":
-        """Estimate that can have shares among those asked beside it; the same if it can already."""
+        """Estimate as an `AskedEstimate`; unchanged if it is one already."""
         if isinstance(estimate, AskedEstimate):
             return estimate
         return cls(**{each.name: getattr(estimate, each.name) for each in fields(Estimate)})

@@ -63,7 +63,7 @@ class Reports(Table):
 
     @property
     def num_users(self) -> int:
-        """Number of people behind these reports, each with ``num_messages``, if none are missing or added.
+        """Number of people who sent these reports, ``num_messages`` each, if no report is missing or added.
 
         Raises:
             InvalidParameterError: if the reports cannot be shared out so.
@@ -71,8 +71,9 @@ class Reports(Table):
         return self.model.num_users_of(len(self))
 
     def misplaced(self, *, first: int = 0) -> int | None:
-        """First row with a wrong round; row ``person * num_messages + k`` is of round k // messages_per_round.
+        """Row number of the first report with a wrong round; None if every round is right.
 
+        Row ``person * num_messages + k`` is of round k // messages_per_round.
         Rows are counted with the ``first`` ones that come before these, if they are a part. None if all are right, or
         reports do not say which round they are for.
         """
@@ -293,7 +294,7 @@ class View:
         return partial(type(self), **{name: getattr(self, name) for name in parts}), ()
 
     def _sorted_rows(self) -> list[NDArray[Any]]:
-        """Columns of scalars, each in its own dtype (a common one would round), sorted by labels and contents."""
+        """Columns of scalars, each in its own dtype (a common one would round); rows sorted by label and content."""
         columns = [] if self.labels is None else [self.labels]
         for column in self.reports.columns.values():
             columns += [column] if column.ndim == 1 else list(column.T)
@@ -301,7 +302,7 @@ class View:
         return [column[order] for column in columns]
 
     def parts(self, size: int) -> Iterator["View"]:
-        """Parts of at most ``size`` reports each; the sum of their summaries is the summary of the whole view."""
+        """Parts of the view with at most ``size`` reports each; their summaries add up to the view's summary."""
         validate.integer_at_least(1, size=size)
         for start in range(0, len(self), size):
             rows = slice(start, start + size)
@@ -325,7 +326,7 @@ class View:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "View":
-        """View from the dictionary of ``to_dict`` (rows permuted afresh, which changes nothing).
+        """View from the dictionary of ``to_dict``, with its rows in a new random order.
 
         Raises:
             InvalidParameterError: if it wrote something else.
@@ -342,7 +343,7 @@ class View:
 
 
 class Summary(Described):
-    """Summary of a view, from which an analyzer estimates; summaries of parts add up to that of the whole.
+    """Summary of a view, from which an analyzer estimates; summaries of parts add up.
 
     Subclasses are frozen dataclasses. ``+`` is associative and commutative, and refuses summaries of other models.
     """
@@ -387,7 +388,7 @@ class Shuffler(Protocol):
 
 @runtime_checkable
 class Analyzer(Protocol[SummaryType]):
-    """Analyzer: turns views into estimates in two steps, so that streamed and distributed runs are sums."""
+    """Analyzer: summarizes views, then makes an estimate from the sum of the summaries."""
 
     def summarize(self, view: View) -> SummaryType:
         """Summary of a view."""

@@ -76,10 +76,10 @@ class Guarantee(Described):
 
     @abstractmethod
     def text(self, relation: str) -> str:
-        """One sentence for a non-specialist; ``relation`` is "at most", "exactly", "at least" or "about"."""
+        """Guarantee in one sentence for anybody; ``relation`` is "at most", "exactly", "at least" or "about"."""
 
     def text_of_sum(self, relation: str) -> str:
-        """One sentence for a sum: all columns or releases that one person answered may be replaced."""
+        """Guarantee of a sum in one sentence: all columns or releases that one person answered may be replaced."""
         return self.text(relation)
 
 
@@ -110,11 +110,11 @@ class DifferentialPrivacy(Guarantee):
 
     @property
     def weakness(self) -> str:
-        """Warning of a large epsilon; "" for a small one, and for a trivial guarantee, whose text says so."""
+        """Warning of a large epsilon; "" for a small epsilon and for a trivial guarantee."""
         return "" if self.is_trivial else weakness_of(self.epsilon, "what one person answered")
 
     def implies(self, other: Guarantee) -> bool:
-        """True for the same type and relation with epsilon and delta at least as large, and for trivial guarantees."""
+        """True if the other guarantee has the same type and relation and no smaller epsilon or delta, or is trivial."""
         if not isinstance(other, DifferentialPrivacy):
             return other.is_trivial
         if other.is_trivial:
@@ -144,11 +144,11 @@ class DifferentialPrivacy(Guarantee):
             raise IncomparableError(f"guarantees must be of one type and relation; got {self!r} and {other!r}.")
 
     def text(self, relation: str) -> str:
-        """One sentence for a non-specialist."""
+        """Guarantee in one sentence for a non-specialist."""
         return self._sentence(self.seen, relation, replacing="that answer by any other")
 
     def text_of_sum(self, relation: str) -> str:
-        """One sentence for a non-specialist."""
+        """Guarantee of a sum in one sentence for a non-specialist."""
         return self._sentence(self.seen_of_sum, relation, replacing="all of that person's answers by any others")
 
     def _sentence(self, observed: str, relation: str, *, replacing: str) -> str:
@@ -238,7 +238,7 @@ class RenyiDP(Guarantee):
         return all(map(math.isinf, self.epsilons))
 
     def implies(self, other: Guarantee) -> bool:
-        """True if this bounds every epsilon of the other, at the same or a larger order; and for trivial guarantees."""
+        """True if each epsilon of the other is bounded here at the same or a larger order; also for a trivial other."""
         if not isinstance(other, RenyiDP):
             return other.is_trivial
         here = list(zip(self.orders, self.epsilons, strict=True))
@@ -276,7 +276,7 @@ class RenyiDP(Guarantee):
         return CentralDP(epsilon=max(min(epsilons), 0.0), delta=delta, neighbors=self.neighbors)
 
     def text(self, relation: str) -> str:
-        """One sentence for a non-specialist."""
+        """Guarantee in one sentence for a non-specialist."""
         if self.is_trivial:
             return "Nothing is promised about what the released data reveals about one person."
         shown = ", ".join(
@@ -332,7 +332,7 @@ class DSigmaPrivacy(Guarantee):
                 raise validate.invalid(f"at most the largest loss by_size, {largest:.6g}", alpha=self.alpha)
 
     def to_dict(self) -> dict[str, Any]:
-        """All keys, but ``by_size`` where it is empty."""
+        """Dictionary of all fields, without ``by_size`` if it is empty."""
         table = super(DSigmaPrivacy, self).to_dict()
         return {key: value for key, value in table.items() if value or key != "by_size"}
 
@@ -343,11 +343,14 @@ class DSigmaPrivacy(Guarantee):
 
     @property
     def weakness(self) -> str:
-        """Warning of a large alpha, by the thresholds of epsilon: both bound log-odds."""
+        """Warning of a large alpha, by the same thresholds as for epsilon.
+
+        Both bound log-odds.
+        """
         return "" if self.is_trivial else weakness_of(self.alpha, "who of a group gave which answer")
 
     def implies(self, other: Guarantee) -> bool:
-        """True for the same groups with alpha and delta at least as large, and for trivial guarantees."""
+        """True if the other guarantee has the same groups and no smaller alpha or delta, or is trivial."""
         if not isinstance(other, DSigmaPrivacy) or other.is_trivial:
             return other.is_trivial
         return self.groups_digest == other.groups_digest and self.alpha <= other.alpha and self.delta <= other.delta
@@ -370,7 +373,7 @@ class DSigmaPrivacy(Guarantee):
         return replace(self, alpha=math.inf, delta=0.0, by_size=())
 
     def text(self, relation: str) -> str:
-        """One sentence for a non-specialist."""
+        """Guarantee in one sentence for a non-specialist."""
         if self.is_trivial:
             return "Not private: nothing is promised about who of a group gave which of the group's answers."
         remainder = f", apart from a remainder of {in_digits(self.delta, relation)} (delta)" if self.delta else ""
@@ -383,7 +386,7 @@ class DSigmaPrivacy(Guarantee):
         )
 
     def text_of_sum(self, relation: str) -> str:
-        """One sentence, for all columns or releases that the people of a group answered."""
+        """Guarantee in one sentence for all columns or releases that the people of a group answered."""
         return self.text(relation).replace("the released data", "all the released data together")
 
     def _require_same(self, other: Any) -> None:

@@ -1,4 +1,4 @@
-"""Public descriptions of local randomizers: all that accounting reads, and that two parties agree on.
+"""Public descriptions of local randomizers, which accounting reads and on which two parties agree.
 
 A model holds no data and draws nothing. A new mechanism is a new subclass with a ``kind`` of its own.
 """
@@ -44,7 +44,7 @@ class LocalModel(Described):
 
     @property
     def num_pools(self) -> int:
-        """Number of shuffles that a user's messages go through: one for those of each round."""
+        """Number of shuffles that a user's messages go through: one for each round."""
         return self.num_messages // self.messages_per_round
 
     @property
@@ -59,7 +59,7 @@ class LocalModel(Described):
 
     @property
     def swing(self) -> float | None:
-        """Most by which another report in a report's place moves the sum of what an estimate adds up.
+        """Largest change of the estimated sum when one report is replaced by another.
 
         That is the estimate times the number of reports: for a share the number of people. None where it is not known.
         """
@@ -67,12 +67,12 @@ class LocalModel(Described):
 
     @property
     def stray(self) -> float | None:
-        """Most by which one false report moves the same sum from its expectation for an honest answer."""
+        """Largest change of the estimated sum by one false report, against the expected report of an honest answer."""
         return None
 
     @property
     def played_by_one(self) -> tuple[str, ...]:
-        """Warnings of parties that must be apart, where one operator played them all, as whoever runs all does."""
+        """Warnings about parties that must be apart, for a run in which one operator plays them all."""
         return ()
 
     @property
@@ -125,7 +125,7 @@ class LocalModel(Described):
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """Sentences that every statement about this randomizer adds, such as where its arithmetic leaves the law."""
+        """Remarks that every statement about this randomizer has, such as on inexact arithmetic."""
         return ()
 
     @property
@@ -145,7 +145,7 @@ class LocalModel(Described):
 
     @property
     def dummy_value(self) -> int | None:
-        """Default value that dummies randomize; None where a uniformly chosen value averages out.
+        """Value that dummy reports are made from by default; None where uniformly chosen values average out.
 
         Raises:
             UnsupportedModelError: if no dummies are possible.
@@ -153,13 +153,13 @@ class LocalModel(Described):
         return 0
 
     def named(self, dummies: DummyReports | None) -> DummyReports | None:
-        """Same dummies, with their value filled in for reports of this model."""
+        """Same dummy reports, with the default value of this model filled in."""
         if dummies is None or not dummies.own:
             return dummies
         return replace(dummies, own=False, value=self.dummy_value if dummies.value is None else dummies.value)
 
     def num_users_of(self, num_reports: int) -> int:
-        """Number of senders, if no report is missing and none was added: each sent ``num_messages``.
+        """Number of users who sent these reports, ``num_messages`` each, if none is missing or added.
 
         Raises:
             InvalidParameterError: if the reports cannot be shared out so.
@@ -212,7 +212,7 @@ class FrequencyModel(LocalModel):
     @property
     @abstractmethod
     def q(self) -> float:
-        """Probability that a report supports a given value other than its sender's."""
+        """Probability that a report supports one given value that is not its sender's."""
 
     @property
     @abstractmethod
@@ -228,31 +228,31 @@ class FrequencyModel(LocalModel):
         return self.q * (1 - self.q) / (self.p - self.q) ** 2
 
     def most_supported(self, values: int) -> int:
-        """Most of this number of given values that one report supports."""
+        """Largest number of the given values that one report can support; ``values`` is how many are given."""
         return min(values, self.domain_size)
 
     @property
     def most_changed(self) -> int:
-        """Most values that only one of two reports supports."""
+        """Largest number of values that one of two reports supports and the other does not."""
         return self.domain_size
 
     @property
     def swing(self) -> float:
-        """Swing of one value's estimated count."""
+        """Largest change of one value's estimated count when one report is replaced by another."""
         return 1 / (self.p - self.q)
 
     @property
     def stray(self) -> float:
-        """Stray of one value's estimated count: a report that supports it unheld, or the other way round."""
+        """Largest change of one value's estimated count by one false report, against an honest report's mean."""
         return max(1 - self.q, self.p) / (self.p - self.q)
 
     def swing_together(self, values: int) -> float:
-        """Largest sum that one report adds to the estimated counts of this number of values."""
+        """Largest amount that one report adds to the estimated counts of ``values`` values together."""
         return (self.most_supported(values) - values * self.q) / (self.p - self.q)
 
     @property
     def swing_of_all(self) -> float:
-        """Swing of all counts together, as the Euclidean distance."""
+        """Largest change of the vector of estimated counts when one report is replaced, in Euclidean norm."""
         return math.sqrt(self.most_changed) / (self.p - self.q)
 
     @property
@@ -261,7 +261,7 @@ class FrequencyModel(LocalModel):
         return None
 
     def support_variance(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Variance of the sum of the weights that one report supports, for each value of its sender.
+        """Variance of the total weight of the values that one report supports, for each value of its sender.
 
         Args:
             weights: shape (..., domain_size); so has the result.
@@ -309,7 +309,10 @@ class MeanModel(LocalModel):
 
     @property
     def dummy_value(self) -> int | None:
-        """Smallest nonnegative whole number in the range; None for vectors, whose dummies have uniform directions."""
+        """Value of dummy reports: the smallest nonnegative whole number in the range; None for vectors.
+
+        Dummy vectors have uniform directions.
+        """
         if self.dimension > 1:
             return None
         least = max(math.ceil(self.lower), 0)
@@ -382,7 +385,7 @@ class ProtocolModel(Described):
         return max(self.shuffle.num_users, self.shuffle.num_honest + self.fakes)
 
     def with_fakes(self, fakes: int, *, among_colluders: bool = False) -> Self:
-        """Same protocol with this number of fake senders, beside the colluders or among them; can be set once."""
+        """Same protocol with this number of fake senders, beside the colluders or among them, set once."""
         most = self.shuffle.num_untrusted if among_colluders else self.shuffle.num_honest - 1
         if fakes > (most := 0 if self.fakes else most):
             raise invalid(f"at most {most} beside {self.fakes} already counted", fakes=fakes)

@@ -1,4 +1,4 @@
-"""Disclosure by one report without the shuffle: the chance that a best guess about its sender's answer is right."""
+"""Best guess at one person's answer from a single report without the shuffle, and the chance that it is right."""
 
 import math
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ _LARGEST_LOSS = 700.0  # beyond, exp overflows, and a chance is 1 in every digit
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoneGuess:
-    """The best guess about an answer, from one report whose sender is known, and from nothing else.
+    """Best guess at an answer from one report of a known sender alone, with the chance that it is right.
 
     Args:
         chance: that it is right, where all answers that are guessed among are equally likely.
@@ -53,13 +53,13 @@ class LoneGuess:
 
     @property
     def warning(self) -> str:
-        """Danger in words, where the local loss is so large that a report hides next to nothing; "" elsewhere."""
+        """Warning in words if the local loss is so large that a report hides almost nothing, else ""."""
         if self.epsilon0 <= DANGER_ABOVE:
             return ""
         return self.danger(in_digits(self.epsilon0, "exactly"))
 
     def danger(self, loss: str) -> str:
-        """Words of the danger, beside the digits of epsilon0 that the reader sees."""
+        """Warning about a large local loss in words; ``loss`` is epsilon0 in digits."""
         return f"epsilon0 = {loss} is large. {self.sentence} It matters when somebody learns who sent which report."
 
 
@@ -97,13 +97,15 @@ def lone_guess(local: Any) -> LoneGuess | None:
 
 
 def lone_warnings(local: Any) -> tuple[str, ...]:
-    """Warning of the best guess, if any."""
+    """Warning about the best guess from one report; empty if there is nothing to warn of."""
     found = lone_guess(local)
     return (found.warning,) if found is not None and found.warning else ()
 
 
 def _among_all(shape: TwoLevelLaw, epsilon0: float, size: int) -> float:
-    """Chance of the best guess among all answers: the largest density, on average over the base law, for each answer.
+    """Chance that the best guess among all answers is right.
+
+    It is the largest density, on average over the base law, for each answer.
 
     It is the high density where some answer has it, and the low one elsewhere.
     """
@@ -113,7 +115,10 @@ def _among_all(shape: TwoLevelLaw, epsilon0: float, size: int) -> float:
 
 
 def _between_two(local: Any) -> float:
-    """Chance of the best guess between the two most distinguishable answers: half of 1 plus their total variation."""
+    """Chance that the best guess between the two most distinguishable answers is right.
+
+    It is half of 1 plus their total variation.
+    """
     shape: TwoLevelLaw | None = local.two_level
     distance: float | None = local.total_variation
     epsilon0, delta0 = float(local.epsilon0), float(local.guarantee.delta)

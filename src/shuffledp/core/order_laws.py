@@ -1,4 +1,7 @@
-"""Laws of what several releases lose of the order inside groups, by group size: numbers alone, which add up."""
+"""Laws of the privacy loss about the order inside groups, by group size.
+
+They are numbers alone, and the laws of several releases add up.
+"""
 
 import math
 from dataclasses import dataclass
@@ -10,7 +13,7 @@ from shuffledp.core.errors import InvalidParameterError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OrderLaw(Described):
-    """Law of the loss of the order inside each of the groups of about one size, in one release, from above.
+    """Law that bounds, in one release, the privacy loss about the order inside groups of about one size.
 
     Args:
         smallest: people in the smallest of these groups, 2 or more.
@@ -49,5 +52,5 @@ class OrderLaw(Described):
 
     @property
     def groups(self) -> tuple[int, int, int]:
-        """Sizes and number of the groups that it is about."""
+        """Smallest and largest size, and number, of the groups that the law is about."""
         return self.smallest, self.largest, self.num_groups

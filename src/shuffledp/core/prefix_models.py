@@ -1,4 +1,4 @@
-"""Models of reports on prefixes of codes: what a search for frequent words reads from them."""
+"""Models of reports on prefixes of codes, from which a search finds frequent words."""
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,7 @@ from shuffledp.core.local_models import LocalModel
 
 
 class PrefixModel(LocalModel):
-    """Randomizer whose reports are each about one part of a code: a level of its prefixes, or the whole code.
+    """Randomizer whose reports are each about one level of prefixes of a code, or about the whole code.
 
     A code of ``num_bits`` bits is cut into ``num_levels`` chunks of ``prefix_bits`` bits, filled up with zeros. Each
     report of level t supports one of the ``hash_range`` extensions of each prefix of t chunks; those of the last part
@@ -28,7 +28,7 @@ class PrefixModel(LocalModel):
 
     @property
     def hash_range(self) -> int:
-        """Number of extensions of a prefix, and of values of a report."""
+        """Number of possible extensions of a prefix by one chunk, and of values of a report."""
         return 1 << self.prefix_bits
 
     @property
@@ -39,36 +39,42 @@ class PrefixModel(LocalModel):
     @property
     @abstractmethod
     def level_share(self) -> float:
-        """Probability that a report is of a given level; the rest are of the part for estimates."""
+        """Probability that a report is about a given level of prefixes.
+
+        Reports about no level are of the part for estimates.
+        """
 
     @property
     @abstractmethod
     def p(self) -> float:
-        """Probability that a report supports its sender's code, or its extension there."""
+        """Probability that a report supports the code, or the extension of a prefix, of its own sender."""
 
     @property
     def q(self) -> float:
-        """Probability that a report of the part for estimates supports another given code."""
+        """Probability that a report of the part for estimates supports a given code that is not its sender's."""
         return 1 / self.hash_range
 
     @property
     def first_chunk_told(self) -> float:
-        """Probability that a report by itself holds the first chunk of its sender's code, as it is."""
+        """Probability that one report alone contains the true first chunk of its sender's code."""
         return self.level_share * self.p
 
     @abstractmethod
     def prepared(self, columns: Mapping[str, NDArray[Any]], part: int) -> Any:
-        """Reports of one part, a level from 0 on or `num_levels`, in the form that both counts take."""
+        """Reports of one part, prepared for counting: a level from 0 on, or `num_levels` for whole codes."""
 
     @abstractmethod
     def extension_counts(self, prepared: Any, prefix: int) -> NDArray[np.int64]:
-        """Reports of a level that support each extension of a prefix, shape (hash_range,)."""
+        """Number of reports of a level that support each extension of a prefix, shape (hash_range,)."""
 
     @abstractmethod
     def code_counts(self, prepared: Any, codes: Sequence[int]) -> NDArray[np.int64]:
-        """Reports of the part for estimates that support each code, filled up to whole chunks; shape (codes,)."""
+        """Number of reports that support each whole code, shape (codes,).
+
+        They are of the part for estimates; codes are filled up to whole chunks.
+        """
 
 
 def told_alone(local: LocalModel) -> float:
-    """Chance that a report by itself holds the first letters of a text as they are; 0 for other answers."""
+    """Probability that one report alone contains the true first letters of a text; 0 for other answers."""
     return local.first_chunk_told if isinstance(local, PrefixModel) else 0.0

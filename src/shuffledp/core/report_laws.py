@@ -9,7 +9,9 @@ from shuffledp.core.table import Floats
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TwoLevelLaw:
-    """Law of reports whose density takes two values, in the ratio exp(epsilon0): a high one on the input's set.
+    """Law of reports whose density takes two values, of which the high one is exp(epsilon0) times the low one.
+
+    The density is high on the input's set.
 
     The density is relative to a public base law that does not depend on the input. All sets have one base probability,
     ``share``, to 12 digits. ``overlap`` is that of the intersection of two inputs' sets, the least one if pairs differ,
@@ -48,7 +50,7 @@ class JointSupport:
     of_others: float
 
     def variance(self, weights: Floats, p: float, q: float) -> Floats:
-        """Variance of the sum of the weights that one report supports, for each value of its sender.
+        """Variance of the total weight of the values that one report supports, for each value of its sender.
 
         Given the value x, the variances of single supports are p (1 - p) for x and q (1 - q) else, and the covariances
         with_own - p q and of_others - q^2. With weights c that add up to s, their pairs without x add up to

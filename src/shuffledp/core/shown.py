@@ -44,7 +44,7 @@ _OURS = "shuffledp"
 
 
 class Shown:
-    """Base of values that a notebook shows as the top of their page, and other programs as one line."""
+    """Base of values that a notebook shows as the top of their page, and other programs as one line of text."""
 
     __slots__ = ()
 
@@ -68,12 +68,14 @@ class Shown:
 
 
 class Saved(Shown):
-    """Base of values that are written as a folder, with the page that people read."""
+    """Base of values that can be saved as a folder, which contains a page for readers."""
 
     __slots__ = ()
 
     def save(self, folder: str | Path) -> None:
-        """Write the folder of the command line, as far as it is in memory: page, pictures, estimates and statements.
+        """Write the folder that the command line would write, from the data in memory.
+
+        It holds the page, pictures, estimates and statements.
 
         The view is not written. The folder appears when it is whole, or not at all.
 

@@ -35,7 +35,7 @@ class LabelMeaning(StrEnum):
 
     @property
     def order_of_reports(self) -> str:
-        """Order of released reports, as it shows in the labels."""
+        """Words for the order of the released reports, as the labels show it."""
         return {
             LabelMeaning.NONE: "in an order that tells nothing",
             LabelMeaning.SUBMITTER: "each beside whoever handed it in",
@@ -72,7 +72,7 @@ class DummyReports(Described):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SwapWindows(Described):
-    """Windows of people among whom a shuffle mixes one person (included), with the cost of an exchange.
+    """Windows of people among whom a shuffle mixes one person, with the privacy cost of exchanging two people.
 
     Within each window, of one of these ``sizes``, exchanging two people changes the probability of every permutation by
     at most a factor exp(c), c being its cost; this many ``people`` are mixed at least as well.
@@ -117,7 +117,7 @@ class ShuffleModel(Described):
         return self.num_users
 
     def num_reports(self, num_messages: int) -> range:
-        """Possible numbers of reports in the view of all users, with ``num_messages`` from each."""
+        """Possible numbers of reports in the view, if each user sends ``num_messages`` of them."""
         sent = self.num_users * num_messages
         return range(sent, sent + 1)
 
@@ -128,7 +128,7 @@ class ShuffleModel(Described):
 
     @property
     def worst_off(self) -> "ShuffleModel":
-        """Shuffle of the least hidden people by themselves; the whole shuffle where it has no parts."""
+        """Shuffle of the least hidden people alone; the whole shuffle if it has no parts."""
         return self
 
     @property
@@ -138,16 +138,16 @@ class ShuffleModel(Described):
 
     @property
     def step(self) -> tuple[str, str]:
-        """Name of the stage that the shuffle is, and how it is done."""
+        """Name of the shuffling stage, and how the shuffling is done."""
         return "Shuffled", f"by {self.in_words}"
 
     @property
     def passage(self) -> str:
-        """Words for the way of the reports, such as "through uniform"."""
+        """Words for the path of the reports, such as "through uniform"."""
         return f"through {self.kind}"
 
     def released_in_words(self, released: int, senders: int) -> str:
-        """Number of released reports, or of messages where that is not one for each sender, in a sentence."""
+        """Sentence on the number of released reports, called messages unless there is one for each sender."""
         what = "reports" if released == senders else f"messages of {senders:,} people"
         return f"{released:,} {what} released."
 
@@ -183,7 +183,7 @@ class ShuffleModel(Described):
 
     @property
     def imperfection(self) -> float | None:
-        """The gamma of a gamma-imperfect shuffle: 0 for a uniform one, None where it is not known.
+        """Parameter gamma of a gamma-imperfect shuffle: 0 for a uniform shuffle, None if unknown.
 
         For all permutations pi and pi' that are k exchanges of two items apart, Pr[pi] <= exp(k gamma) Pr[pi']. Of
         several rounds, it holds for each, or for all but one; of several messages of each user, for all of them.
@@ -209,23 +209,26 @@ class ShuffleModel(Described):
         return None
 
     def swap_windows(self) -> tuple[SwapWindows, ...]:
-        """Windows of the least mixed people: every person is mixed at least as well as in one; empty if unknown."""
+        """Windows of the people whom the shuffle mixes least; empty if unknown.
+
+        Every person is mixed at least as well as in one of them.
+        """
         return ()
 
     def position_laws(self) -> tuple[PositionLaw, ...]:
-        """Position distributions, one of which majorizes that of each person; empty where unknown.
+        """Distributions of positions, at least one of which majorizes each person's; empty if unknown.
 
         They are conditional on everything that is seen besides the reports.
         """
         return (PositionLaw(weights=(1 / self.num_users,), counts=(self.num_users,)),) if self.is_uniform else ()
 
     def position_windows(self) -> tuple[SwapWindows, ...]:
-        """Windows as in `swap_windows`, with costs that cover everything seen besides the reports."""
+        """Windows as in `swap_windows`, with costs that also cover all that is seen besides the reports."""
         return self.swap_windows() if self.is_oblivious and self.num_rounds == 1 else ()
 
     @property
     def num_honest(self) -> int:
-        """People counted as honest, who hide each other."""
+        """Number of people counted as honest, who hide each other."""
         return self.num_users
 
     @property
@@ -234,7 +237,7 @@ class ShuffleModel(Described):
         return self.num_users - self.num_honest
 
     def counting(self, num_honest: int) -> Self:
-        """Same shuffle with only ``num_honest`` people counted; the others may tell what they know."""
+        """Same shuffle with only ``num_honest`` people counted as honest; the others may tell what they know."""
         return cast(Self, cast(Any, replace)(self, num_users=num_honest))
 
     def of_people(self, num_users: int) -> Self:
@@ -280,7 +283,7 @@ class ShuffleModel(Described):
 
 
 class ColludingShuffleModel(ShuffleModel):
-    """Base of shuffles with ``num_colluding`` people who may work with the analyst and hide no other person."""
+    """Base of shuffles in which ``num_colluding`` people may work with the analyst and hide no other person."""
 
     __slots__ = ()
     num_colluding: int
@@ -291,11 +294,11 @@ class ColludingShuffleModel(ShuffleModel):
         return self.num_users - self.num_colluding
 
     def counting(self, num_honest: int) -> Self:
-        """Same shuffle, all but ``num_honest`` people colluding; a changed count drops their identities."""
+        """Same shuffle in which all but ``num_honest`` people collude; a changed count drops their identities."""
         return cast(Self, cast(Any, replace)(self, num_colluding=self.num_users - num_honest))
 
     def of_people(self, num_users: int) -> Self:
-        """Same shuffle of this number of people, of whom as many collude, or all but one."""
+        """Same shuffle with this number of people and unchanged number of colluders, at most all people but one."""
         fewer = min(self.num_colluding, max(num_users - 1, 0))
         return cast(Self, cast(Any, replace)(self, num_users=num_users, num_colluding=fewer))
 

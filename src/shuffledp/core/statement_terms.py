@@ -29,7 +29,7 @@ class Kind(StrEnum):
 
 
 class Status(StrEnum):
-    """Review of the proof: published, or this project's own."""
+    """Review status of a proof: published, or this project's own."""
 
     PUBLISHED = "published"
     OWN_PROOF = "own-proof"
@@ -215,7 +215,7 @@ class Hypothesis(Described):
 
     @property
     def is_assumed(self) -> bool:
-        """Whether the hypothesis is assumed of the world, as no computation can check it."""
+        """Whether the hypothesis is an assumption about the world, which no computation can check."""
         return self.value == ASSUMED
 
     @property

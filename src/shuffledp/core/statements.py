@@ -28,7 +28,7 @@ class Part(Described):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class PrivacyStatement(Described, Shown):
-    """A privacy guarantee as a value that travels with the result.
+    """Privacy statement: a guarantee with its basis, as a value that travels with the result.
 
     ``print(statement)`` is a paragraph that may be quoted; ``to_dict()`` is the schema of ``docs/schema.json``.
 
@@ -97,7 +97,10 @@ class PrivacyStatement(Described, Shown):
 
     @property
     def in_short(self) -> str:
-        """Statement on one line; a sum is marked as a sum, so that no reader takes it for a part."""
+        """Statement on one line, in which a sum is marked as a sum.
+
+        So no reader takes it for a part.
+        """
         claim: Any = self.claimed or self.guarantee
         state = "withdrawn; would have been " if self.withdrawn else ""
         delta = f", delta = {in_digits(claim.delta, self.kind.relation)}" if claim.delta else ""
@@ -110,7 +113,7 @@ class PrivacyStatement(Described, Shown):
         return f"{state}{claim.type} {self.kind}{together}: {letter} = {loss}{delta} ({theorem})"
 
     def sentence_of(self, guarantee: Guarantee) -> str:
-        """Sentence of a guarantee about this statement's subject."""
+        """Sentence that states the guarantee about this statement's subject."""
         is_sum = self.basis.theorem in {_COMPOSITION, _LOSSES, _ORDERS}
         return (guarantee.text_of_sum if is_sum else guarantee.text)(self.kind.relation)
 
@@ -141,7 +144,7 @@ class PrivacyStatement(Described, Shown):
         return tuple(each for basis in bases for each in basis.hypotheses if each.is_assumed)
 
     def leaves(self) -> tuple[Part, ...]:
-        """Undivided parts at the bottom of the tree, each with its path of labels; empty without parts."""
+        """Parts that have no parts themselves, each with its path of labels; empty without parts."""
         return tuple(
             replace(leaf, label=f"{part.label}: {leaf.label}") if part.statement.parts else part
             for part in self.parts
@@ -166,7 +169,7 @@ class PrivacyStatement(Described, Shown):
 
     @property
     def proof(self) -> str:
-        """Review of the proof in words; for a composition, with the project's own theorems among its parts."""
+        """Review status of the proof in words; a composition also names the project's own theorems in its parts."""
         bases = [leaf.statement.basis for leaf in self.leaves()]
         own = sorted({basis.theorem for basis in bases if basis.status is Status.OWN_PROOF})
         if own:
@@ -217,7 +220,7 @@ class PrivacyStatement(Described, Shown):
         return replace(self, guarantee=guarantee, kind=Kind.UPPER_BOUND)
 
     def post_process(self) -> "PrivacyStatement":
-        """Post-processing: statement about anything computed from the result alone; no longer exact."""
+        """Statement about anything computed from the result alone (post-processing); no longer exact."""
         return self.weaken(self.guarantee)
 
     def trusting(self, *trust: Trust) -> "PrivacyStatement":
@@ -273,7 +276,7 @@ class Statements(Shown, tuple[PrivacyStatement, ...]):
         return f"WITHDRAWN: no privacy is promised: {reasons[0]}." if reasons else ""
 
     def listed(self, name: str) -> str:
-        """Entries with one line per statement and the way to print each in full; the tuple is called ``name``."""
+        """Text with one line for each statement and the code that prints it in full; ``name`` is the tuple's name."""
         if not self:
             return ""
         whole = f"print({name}[0]) says what the first one means and whom one trusts."
@@ -341,7 +344,10 @@ def mix(first: PrivacyStatement, second: PrivacyStatement, *, weight: float) -> 
 
 
 def _claim(statement: PrivacyStatement) -> Guarantee:
-    """Guarantee as claimed before any withdrawal; `combined` withdraws the whole at the end."""
+    """Guarantee that the statement claimed before any withdrawal.
+
+    At the end `combined` withdraws the whole.
+    """
     return statement.claimed or statement.guarantee
 
 
@@ -364,7 +370,7 @@ def _labelled(
 
 
 def combined(parts: tuple[Part, ...], guarantee: Guarantee, *, theorem: str, citation: str) -> PrivacyStatement:
-    """Upper bound from parts by a theorem; its trust assumptions are those of all parts."""
+    """Upper bound that a theorem gives for the whole from its parts, with the trust assumptions of all parts."""
     statements = [part.statement for part in parts]
     # A conclusion is published only if all that it rests on is.
     own = any(statement.basis.status is Status.OWN_PROOF for statement in statements)

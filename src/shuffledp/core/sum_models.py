@@ -1,4 +1,4 @@
-"""Public descriptions of randomizers of which only the sum over all people is meaningful.
+"""Public descriptions of randomizers whose reports are meaningful only as a sum over all people.
 
 A `SumModel` says what every such sum has: a range, and how many people's noise suffices. Its messages are additive
 shares modulo q (`ShareModel`), with discrete Laplace (`LaplaceShareModel`) or discrete Gaussian noise
@@ -21,7 +21,7 @@ LARGEST_WRAP_PROBABILITY = 0.05  # of a sum modulo q: above it, it may well be d
 
 
 class SumModel(LocalModel):
-    """Randomizer whose reports hide nothing until they are shuffled; only their sum over all people is meaningful."""
+    """Randomizer whose reports hide nothing until they are shuffled, and are meaningful only as a sum."""
 
     __slots__ = ()
     alone: ClassVar[str]  # what a person's messages tell before the shuffles, in words
@@ -40,7 +40,7 @@ class SumModel(LocalModel):
 
     @property
     def sensitivities(self) -> tuple[float, float]:
-        """Sensitivities of what is released: the most that one answer moves it, in sum norm and in Euclidean norm."""
+        """Largest change of the released sum by one answer, in sum norm and in Euclidean norm."""
         return self.upper - self.lower, self.upper - self.lower
 
     @abstractmethod
@@ -78,37 +78,40 @@ class ShareModel(SumModel):
 
     @property
     def swing(self) -> float:
-        """Swing of the sum: without a limit, as one false share moves it to any number that can be decoded."""
+        """Largest change of the sum by one replaced share, which is unlimited.
+
+        One false share moves the sum to any number that can be decoded.
+        """
         return math.inf
 
     @property
     def stray(self) -> float:
-        """Stray of the sum: without a limit, for the same reason as `swing`."""
+        """Largest change of the sum by one false share, which is unlimited as in `swing`."""
         return math.inf
 
     @property
     def num_rounds(self) -> int:
-        """Rounds of all coordinates."""
+        """Number of rounds for all coordinates."""
         return self.num_pools
 
     @property
     def num_blocks(self) -> int:
-        """Blocks of coordinates, each shuffled by itself; the last one is filled up."""
+        """Number of blocks of coordinates, each shuffled by itself; the last block is filled up."""
         return -(-self.dimension // self.block)
 
     def rounds(self, columns: Mapping[str, NDArray[Any]]) -> NDArray[np.integer]:
-        """Column ``round`` of the reports."""
+        """Round of each report, from its column ``round``."""
         return columns["round"]
 
     @property
     @abstractmethod
     def sampler_error(self) -> float:
-        """Total variation between drawn and ideal noise, of one person in one coordinate."""
+        """Total variation between drawn and ideal noise, for one person and one coordinate."""
 
     @property
     @abstractmethod
     def wrap_probability(self) -> float:
-        """Bound on the probability that a coordinate's noise wraps around the modulus, so that the sum is wrong."""
+        """Bound on the probability that a coordinate's sum is wrong because its noise wraps around the modulus."""
 
     @abstractmethod
     def decode(self, residues: tuple[int, ...], people: int) -> NDArray[np.float64]:
@@ -132,14 +135,17 @@ class LaplaceShareModel(ShareModel):
 
     @property
     def sensitivities(self) -> tuple[float, float]:
-        """Sensitivities of the sum of whole ranges in all coordinates, or of vectors with a bounded sum."""
+        """Largest change of the released sum by one answer, in sum norm and in Euclidean norm.
+
+        Answers are whole ranges in all coordinates, or vectors with a bounded sum.
+        """
         width, moved = self.upper - self.lower, min(self.dimension, 2) if self.l1_bounded else self.dimension
         return width * moved, width * math.sqrt(moved)
 
     @property
     @abstractmethod
     def rate(self) -> Fraction:
-        """Privacy loss of the noise for one step of one coordinate."""
+        """Privacy loss of the noise for one grid step of one coordinate."""
 
 
 class GaussianShareModel(ShareModel):
@@ -155,7 +161,7 @@ class GaussianShareModel(ShareModel):
 
 
 class BitSumModel(SumModel):
-    """Bits of which only the number of ones in one buffer is meaningful: each person's are some ones, zeros and coins.
+    """Randomizer that sends each person's number as bits, of which only the total of ones is meaningful.
 
     Of a person's messages ``coins`` are fair coins, and of ``value_bits`` others as many are ones as the answer says.
     """
@@ -180,22 +186,22 @@ class BitSumModel(SumModel):
 
     @property
     def step(self) -> float:
-        """Worth of one bit, in units of the values."""
+        """Value of one bit, in units of the answers."""
         return (self.upper - self.lower) / self.value_bits
 
     @property
     def swing(self) -> float:
-        """Swing of the sum, from no ones to ones alone."""
+        """Largest change of the sum by one person's bits, from only zeros to only ones."""
         return (self.upper - self.lower) * (1 + self.coins / self.value_bits)
 
     @property
     def stray(self) -> float:
-        """Stray of the sum from a number at an end of the range."""
+        """Largest change of the sum by one person's false bits, against a number at an end of the range."""
         return self.largest_shift
 
     @property
     def largest_shift(self) -> float:
-        """Most by which one person who sends any bits moves a sum, against the mean of an honest one's."""
+        """Largest change of a sum by one person who sends any bits, against the mean of an honest person."""
         return (self.upper - self.lower) * (1 + self.coins / (2 * self.value_bits))
 
     def sum_of(self, ones: int, people: int) -> float:
@@ -204,5 +210,8 @@ class BitSumModel(SumModel):
         return float(people * Fraction(self.lower) + (Fraction(self.upper) - Fraction(self.lower)) * steps)
 
     def sum_variance(self, people: int) -> float:
-        """Variance of the coins, plus the most that rounding to whole bits can add: a quarter of a squared bit each."""
+        """Bound on the variance of a sum over ``people``: of their coins, and of rounding to whole bits.
+
+        Rounding adds at most a quarter of a squared bit for each person.
+        """
         return self.step**2 * people * (1 + self.coins) / 4

@@ -142,7 +142,10 @@ class Table:
 
 
 def frozen(array: NDArray[Any]) -> NDArray[Any]:
-    """Same array made read-only, so that a table takes it without a copy; the caller must hold no other reference."""
+    """Same array made read-only, so that a table takes it without a copy.
+
+    The caller must hold no other reference.
+    """
     array.setflags(write=False)
     return array
 

@@ -72,7 +72,7 @@ def names_of(categories: Iterable[str | int | bool]) -> tuple[str, ...]:
 
 
 def pair_names(first: Sequence[str], second: Sequence[str]) -> tuple[str, ...]:
-    """Names of all pairs from two lists, in the order of their numbers: all pairs of the first name come first."""
+    """Names of all pairs from two lists; all pairs of the first name come first."""
     return tuple(f"{one}, {other}" for one in first for other in second)
 
 
@@ -97,7 +97,7 @@ def edge_names(edges: Sequence[float]) -> list[str]:
 
 
 def plural(count: float, one: str, many: str = "") -> str:
-    """Word for a number of things; ``many`` is "" where the plural only adds an s."""
+    """Noun for a number of things; ``many`` is "" where the plural only adds an s."""
     return one if count == 1 else many or f"{one}s"
 
 
@@ -107,7 +107,9 @@ def count_of(count: int, one: str, many: str = "") -> str:
 
 
 def in_digits(value: float, relation: str, *, digits: int = 4) -> str:
-    """Nonnegative number in digits: rounded up after "at most" and "exactly", down after "at least", else to nearest.
+    """Nonnegative number in digits, rounded so that ``relation`` stays true.
+
+    It is rounded up after "at most" and "exactly", down after "at least", else to nearest.
 
     Example:
         >>> in_digits(0.021521, "at most", digits=3), in_digits(0.021521, "at least", digits=3)
@@ -180,7 +182,7 @@ def weakness_of(loss: float, secret: str) -> str:
 
 
 def weakness_grade(loss: float) -> str:
-    """Grade of a promise by its privacy loss in nats: "weak", "hardly" one, or "" for a small loss."""
+    """Grade of a large privacy loss in nats: "weak", or "hardly" a promise; "" for a small loss."""
     if loss <= _WEAK_ABOVE:
         return ""
     return "weak" if loss <= _HARDLY_ABOVE else "hardly"
@@ -189,7 +191,10 @@ def weakness_grade(loss: float) -> str:
 def sum_rounded_up(
     first: float, second: float, *, shares: tuple[Fraction, Fraction] = (Fraction(1), Fraction(1))
 ) -> float:
-    """Sum of two shares, rounded up to the next float: rounding must not make a promise stronger."""
+    """Sum of two numbers, each times its share, rounded up to the next float.
+
+    Rounding must not make a promise stronger.
+    """
     if math.isinf(first) or math.isinf(second):
         return math.inf
     exact = shares[0] * Fraction(float(first)) + shares[1] * Fraction(float(second))

@@ -31,14 +31,14 @@ Spelled = tuple[str, bool]  # a normalized text, and whether something of it was
 
 
 def _folded(text: str) -> str:
-    """Letters without accents, in lower case."""
+    """Text without accents, in lower case."""
     whole = UNKNOWN.sub(_REPLACED, text).translate(_APOSTROPHES).translate(_WHOLE)
     plain = (each for each in unicodedata.normalize("NFKD", whole) if unicodedata.category(each)[0] != "M")
     return "".join(each.lower() if each.isascii() else each for each in plain)
 
 
 def _as_letters(text: str, length: int) -> Spelled:
-    """Letters of the alphabet, and a blank in place of anything else."""
+    """Text of letters of the alphabet, with a blank for anything else, and whether something was changed."""
     folded = _BLANKS.sub(" ", _folded(text)).strip()
     kept = re.sub(" +", " ", "".join(each if each in LETTERS else " " for each in folded)).strip()
     cut = kept[:length].strip()
@@ -46,7 +46,7 @@ def _as_letters(text: str, length: int) -> Spelled:
 
 
 def _as_bytes(text: str, length: int) -> Spelled:
-    """Text in lower case and in composed form, without controls: whole characters of at most ``length`` bytes."""
+    """Text in lower case and composed form without controls, cut to ``length`` bytes of whole characters."""
     blanks = _BLANKS.sub(" ", text)
     known = "".join(each for each in UNKNOWN.sub("", blanks) if unicodedata.category(each) not in _CONTROLS)
     plain = re.sub(" +", " ", unicodedata.normalize("NFC", known.lower())).strip()
@@ -73,7 +73,7 @@ def _from_bytes(symbols: bytes) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """Kind of code: bits of a symbol, how a text is normalized, its symbols, and the text of symbols."""
+    """Kind of code: bits of a symbol, and functions from texts to symbols and back."""
 
     bits: int
     normalize: Callable[[str, int], Spelled]
@@ -129,11 +129,14 @@ class TextCode:
 
     @property
     def no_answer(self) -> int:
-        """Code that no text has, for people who give no answer: its first symbol is none, all others are 0."""
+        """Code of people who give no answer, which no text has.
+
+        Its first symbol is none of a text, all others are 0.
+        """
         return (1 << self.num_bits) - (1 << self.num_bits - self.symbol_bits)
 
     def normalized(self, text: str) -> Spelled:
-        """Text as it is coded, and whether more of it is left out than case, accents and blanks at its ends."""
+        """Text as it is coded, and whether more is lost than case, accents and blanks at its ends."""
         return _KINDS[self.kind].normalize(text, self.length)
 
     def bits_of(self, text: str) -> int:
@@ -145,7 +148,7 @@ class TextCode:
         return number
 
     def text_of(self, bits: int) -> str | None:
-        """Text of a code; None if it is that of no normalized text."""
+        """Text of a code; None if no normalized text has this code."""
         mask = (1 << self.symbol_bits) - 1
         symbols = bytes(bits >> self.symbol_bits * place & mask for place in reversed(range(self.length)))
         text = _KINDS[self.kind].text(symbols.rstrip(b"\0"))
@@ -154,7 +157,7 @@ class TextCode:
         return text
 
     def known(self, texts: Iterable[str]) -> tuple[str, ...]:
-        """Texts that are given beforehand, all different and written as they are coded.
+        """Known texts, checked to be all different and written as they are coded.
 
         Raises:
             InvalidParameterError: for one that is not, or comes twice.
@@ -182,7 +185,7 @@ def chunks_of(bits: int, num_bits: int, chunk_bits: int) -> tuple[int, ...]:
 
 
 def joined(chunks: Iterable[int], chunk_bits: int) -> int:
-    """Number of chunks written one after the other."""
+    """Integer whose bits are those of the chunks, one chunk after the other."""
     number = 0
     for chunk in chunks:
         number = number << chunk_bits | int(chunk)
@@ -190,6 +193,6 @@ def joined(chunks: Iterable[int], chunk_bits: int) -> int:
 
 
 def chunked(codes: Iterable[int], num_bits: int, chunk_bits: int) -> NDArray[np.int64]:
-    """Chunks of codes, a row for each."""
+    """Chunks of codes, shape (codes, chunks)."""
     rows = [chunks_of(code, num_bits, chunk_bits) for code in codes]
     return np.array(rows, dtype=np.int64).reshape(-1, -(-num_bits // chunk_bits))

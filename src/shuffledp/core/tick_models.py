@@ -1,4 +1,4 @@
-"""Public descriptions of randomizers of ticks: the options that a person ticks on a list, of which few are kept.
+"""Public descriptions of randomizers of ticks, which are the options that a person chooses on a list.
 
 Ticks are a row of truth values for each person, one for each option. A report may be about one option, or about all.
 """
@@ -20,7 +20,7 @@ MOST_OPTIONS = 4096
 
 
 class Supports(NamedTuple):
-    """Counts of the reports about each option, shape (num_options,): those that support a tick, and all of them."""
+    """Counts of reports that support a tick of each option, and of all reports about it, shape (num_options,)."""
 
     support: NDArray[np.int64]
     about: NDArray[np.int64]
@@ -49,12 +49,12 @@ class TicksModel(LocalModel):
 
     @property
     def share_asked(self) -> float:
-        """Expected share of the people who send a report about a given option, a random sample of all if below 1."""
+        """Expected share of people who send a report about a given option; a random sample if below 1."""
         return 1.0
 
     @property
     def swing(self) -> float | None:
-        """Swing of one option's estimated count: all messages of a person are about it, and for it or against it.
+        """Largest change of one option's estimated count when one person's messages are replaced.
 
         None where each person is asked about one option, as it is not known how many answer about each.
         """
@@ -67,7 +67,7 @@ class TicksModel(LocalModel):
 
     @property
     def separate(self) -> LocalModel | None:
-        """Model of one of the independent messages that a person sends, one for each option; None for other ways."""
+        """Model of one message, if a person sends an independent message for each option; else None."""
         return None
 
     @abstractmethod
@@ -81,7 +81,7 @@ class TicksModel(LocalModel):
         return noise / asked + share * (1 - share) * (1 / asked - 1)
 
     def apart_covariance(self, first: Floats, second: float) -> Floats:
-        """Covariance of the errors of two estimated shares of options that nobody ticks together, times the people.
+        """Covariance of the errors of two options' estimated shares, if nobody ticks both; times the number of people.
 
         Args:
             first: share of the one option, or of several by turns.
@@ -91,7 +91,7 @@ class TicksModel(LocalModel):
         return np.zeros_like(first)
 
     def _check_options(self) -> None:
-        """Refuse numbers of options and of ticks that make no list."""
+        """Check that the numbers of options and of ticks are possible."""
         validate.integer_at_least(1, num_options=self.num_options, at_most=self.at_most)
         if self.num_options > MOST_OPTIONS:
             raise invalid(f"at most {MOST_OPTIONS}", num_options=self.num_options)
@@ -100,13 +100,13 @@ class TicksModel(LocalModel):
 
 
 def of_one_message(local: LocalModel) -> float | None:
-    """Local loss of one of the independent messages about options that a person sends; None for any other model."""
+    """Local loss of one message, if a person sends an independent message for each option; else None."""
     alone = local.separate if isinstance(local, TicksModel) else None
     return None if alone is None else alone.epsilon0
 
 
 def loss_in_parts(local: LocalModel) -> str:
-    """Local loss in words: of all that a person sends, and of one message where they are several."""
+    """Local loss in words: of all messages of a person, and of one message if there are several."""
     one, total = of_one_message(local), in_digits(local.epsilon0, "exactly")
     if one is None or one == local.epsilon0:
         return f"epsilon0 = {total}"

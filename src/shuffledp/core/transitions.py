@@ -1,4 +1,4 @@
-"""Transition tables: state machines as data, which the documentation shows and tests hold to the step functions."""
+"""Transition tables of state machines, shown in the documentation and tested against the step functions."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Transition:
-    """Row of a transition table: next state and outputs of an event in a state.
+    """Row of a transition table: next state and outputs after an event in a state.
 
     Args:
         state: state before the event.

@@ -1,4 +1,4 @@
-"""Checks of arguments; each check takes the argument by its name, which the error then states.
+"""Checks of arguments, which are passed by name so that an error states the name.
 
 Each function takes keyword arguments and raises `InvalidParameterError` for the first one that fails.
 """
@@ -37,7 +37,7 @@ def invalid(condition: str, /, **value: Any) -> InvalidParameterError:
 
 
 def _in_outline(value: Any) -> str:
-    """Type and size of a collection; its entries may be people's answers and are not shown."""
+    """Type and size of a collection in words, without its entries, which may be people's answers."""
     if isinstance(value, np.ndarray) and value.ndim:
         return f"of shape {value.shape}"
     return f"of type {type(value).__name__}" + ("" if isinstance(value, np.ndarray) else f" with {len(value)} entries")
@@ -134,7 +134,10 @@ def instance_of(kind: type | tuple[type, ...], **values: Any) -> None:
 
 
 def one_line(**values: str) -> None:
-    """Check that texts are nonempty and have no control characters, some of which reverse or garble shown text."""
+    """Check that texts are nonempty and have no control characters.
+
+    Some control characters reverse or garble shown text.
+    """
     for name, text in values.items():
         if not text or has_controls(text):
             raise invalid("text that is not empty, in one line and without control characters", **{name: text})
