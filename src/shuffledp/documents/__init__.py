@@ -1,4 +1,4 @@
-"""Documents: the words of each result, written once, and the ways in which a terminal and a page show them.
+"""Documents: the words of each result, and how a terminal and a page show them.
 
 Read in this order: `document` (the parts), `words`; one ``*_document`` for each result or section (the words), first
 `statement_document` and `release_document`; `terminal` and `page` (who shows them); `charts` (their pictures). Nothing

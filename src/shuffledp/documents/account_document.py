@@ -1,4 +1,4 @@
-"""Account of a protocol without any data, in words, tables and pictures: promise, bracket, every theorem."""
+"""Documents of a protocol's privacy loss, worked out without data: promise, bounds on epsilon, every theorem."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -37,12 +37,12 @@ _SOLVED = {
 
 
 def account_document(found: Examination) -> Document:
-    """The promise and the bracket, and every theorem if asked for."""
+    """Document of a protocol's promise and its bounds on epsilon; of every theorem too, if asked for."""
     return Document(promise=_promise(found), sections=(_theorems(found),) if found.theorems else ())
 
 
 def bracket_document(found: Bracket) -> Document:
-    """Both ends of a bracket, and the basis of each."""
+    """Document with the lower and the upper bound on epsilon, and the theorem behind each."""
     sides = (("at least", found.lower, found.lower_basis), ("at most", found.upper, found.upper_basis))
     rows = tuple(
         (Cell(text=side, before="epsilon"), Cell(text=in_digits(value, side), bold=True), basis.theorem, basis.citation)
@@ -55,7 +55,7 @@ def bracket_document(found: Bracket) -> Document:
 
 
 def calibration_document(solved: "Calibration") -> Document:
-    """The solved parameter first, then the statement that holds with it."""
+    """Document of a calibration: the solved parameter first, then the privacy statement that holds with it."""
     value = f"{solved.value:,}" if solved.solved == "num_users" else in_digits(solved.value, "at least", digits=6)
     wanted = Text(f"Wanted: epsilon = {solved.target_epsilon:g}. {_SOLVED[solved.solved].format(value)}")
     promise = _promise(solved.found)
@@ -75,7 +75,7 @@ def calibration_document(solved: "Calibration") -> Document:
 
 
 def _promise(found: Examination) -> Promise:
-    """The statement, its meaning, and its distance from the best possible."""
+    """Promise of an account: the privacy statement, its meaning, and its distance from the best possible epsilon."""
     details = list[str]()
     if found.releases == 1 and 1 < found.amplification < math.inf:
         local, factor = in_digits(found.model.local.epsilon0, ""), in_digits(found.amplification, "at least", digits=3)
@@ -104,14 +104,14 @@ def _promise(found: Examination) -> Promise:
 
 
 def _protocol_of(found: Examination) -> tuple[str, ...]:
-    """Number of reports, local loss, and number of releases."""
+    """Facts about a protocol in words: number of reports, local loss, and number of releases."""
     model = found.counted
     counted = with_loss(sent(model, model.num_senders * model.local.num_messages), model.local.guarantee)
     return (counted, f"{found.releases} releases") if found.releases > 1 else (counted,)
 
 
 def bracket_of(found: Examination) -> str:
-    """The two ends between which the best possible epsilon lies, in words."""
+    """Lower and upper bound on the best possible epsilon, in words."""
     if _is_local_loss(found):
         upper = in_digits(found.epsilon_upper, "exactly")
         return f"Epsilon is exactly {upper} for delta = 0: nothing is shuffled, and each report keeps its own loss."
@@ -122,14 +122,14 @@ def bracket_of(found: Examination) -> str:
 
 
 def _is_local_loss(found: Examination) -> bool:
-    """Whether the promise is the loss of each report by itself, and that is exact."""
+    """Whether the promised epsilon is the exact local loss of an unshuffled report."""
     unshuffled, local = found.model.shuffle.kind == "none", found.model.local
     same = isinstance(found.upper.guarantee, DifferentialPrivacy) and found.upper.guarantee.delta == 0
     return unshuffled and same and found.epsilon_upper == local.epsilon0 < math.inf and not local.is_idealized
 
 
 def best_possible(lower: float, upper: float, slack: float) -> str:
-    """The interval of the best possible epsilon, and the largest possible slack of the statement, in words."""
+    """Sentence with the interval of the best possible epsilon, and the largest ratio of the stated epsilon to it."""
     return (
         f"The best possible epsilon is between {in_digits(lower, 'at least')} and {in_digits(upper, 'at most')}: "
         f"what is stated is at most {in_digits(slack, 'at most')} times the best possible."
@@ -137,7 +137,7 @@ def best_possible(lower: float, upper: float, slack: float) -> str:
 
 
 def _theorems(found: Examination) -> Section:
-    """Every theorem with its number or the reason why it does not apply, and the limit of many people."""
+    """Section of all theorems, with their epsilons or why they do not apply, and the limit of many people."""
     stated = {statement.basis.theorem for statement in found.statements}
     apply = [each for each in found.theorems if each.epsilon is not None]
     others = [each for each in found.theorems if each.epsilon is None]
@@ -212,7 +212,7 @@ def theorems_table(curves: "Sequence[Curve]", caption: str) -> Table:
 
 
 def accounting_section(outcome: "ColumnOutcome") -> Section | None:
-    """Promise for larger numbers of people, drawn; None for groups, graphs and reports that may tell everything."""
+    """Section that draws the promise for more people; None for groups, graphs, and an infinite local loss."""
     from shuffledp.documents.charts.curves import Curves
     from shuffledp.documents.charts.epsilon_charts import band_chart
 
@@ -257,7 +257,7 @@ def _amplified(curves: "Curves", people: int, *, flat: bool) -> Iterable[Block]:
 
 
 def figure_of(found: Examination, ending: str, *, theorems: Sequence[Theorem] = THEOREMS) -> bytes:
-    """Theorems about one release against the number of users, the local loss and delta, as a file.
+    """Bytes of a file that draws theorems about one release against users, local loss and delta.
 
     A page (".html") has a table too; ".svg" is one picture of all panels. The last one is what is promised over the
     best possible, where a lower bound is among the theorems. Those that take seconds are drawn against the number of
@@ -276,7 +276,7 @@ def figure_of(found: Examination, ending: str, *, theorems: Sequence[Theorem] = 
 
 
 def _figure_document(found: Examination, panels: "Sequence[Curves]") -> Document:
-    """The promise, one picture per panel, and every theorem."""
+    """Document with the promise, one picture per panel, and every theorem."""
     from shuffledp.documents.charts.epsilon_charts import bounds_chart, has_ratios, ratio_chart
 
     pictures: list[Block] = []
@@ -302,7 +302,7 @@ def _figure_document(found: Examination, panels: "Sequence[Curves]") -> Document
 
 
 def _panels(found: Examination, theorems: Sequence[Theorem]) -> "tuple[Curves, ...]":
-    """Panels for users, local loss and delta, as far as each can change; the loss of a matrix cannot."""
+    """Panels of curves over users, local loss and delta, as far as each can change."""
     from shuffledp.documents.charts.curves import Curves
 
     model, wanted = found.counted, cast(dict[str, Any], {"delta": found.delta})

@@ -40,7 +40,7 @@ _MARKS = (b"<!DOCTYPE html>", b'id="audit-0"')
 
 
 def audit_document(audited: TaskAudit) -> Document:
-    """The overall result, then each column, then the task."""
+    """Document of an audit: the overall result, then each column, then the task."""
     columns = [_column_section(audited, place) for place in range(len(audited.columns))]
     reasons = told(*(f"\nNOT-AUDITED: {each}" for each in audited.not_audited), on=TERMINAL, role=Role.OPEN)
     left_out = Section(anchor="not-audited", title="", blocks=reasons)
@@ -91,7 +91,7 @@ def _kicker(audited: TaskAudit) -> str:
 
 
 def _outcome(audited: TaskAudit) -> Iterable[Block]:
-    """All verdicts together, and the joint confidence of all limits."""
+    """Texts on all verdicts together, and on the joint confidence of all limits."""
     columns = audited.columns
     if len(columns) > 1 or columns[0].leakage is not None or audited.not_audited:  # otherwise the column says it
         worst = next((verdict for verdict in Verdict if audited.verdicts[verdict]), Verdict.NOT_AUDITED)
@@ -185,7 +185,7 @@ def _on_terminal(column: ColumnAudit, confidence: float) -> Iterable[Text]:
 
 
 def _verdict(short: tuple[str, str], finding: Any) -> Iterable[Text]:
-    """The verdict in one line, or in two if one is too wide for a terminal, and a paragraph."""
+    """Texts of a verdict for a terminal: one line, or two if it is too wide, then a paragraph."""
     line = "; ".join(short)
     shown = line if len(line) <= _WIDTH else ";\n  ".join(short)
     verdict = Verdict.NOT_AUDITED if finding.weak else finding.verdict
@@ -232,7 +232,7 @@ def _percent(confidence: float) -> str:
 
 
 def _claims(column: ColumnAudit) -> Table:
-    """Each claim, beside the result of the strongest attack."""
+    """Table of the claims, each beside the result of the strongest attack."""
     rows = (
         *map(_row, column.report.findings),
         *(() if column.leakage is None else (_leakage_row(column.leakage),)),
@@ -258,19 +258,19 @@ def _row(finding: Finding) -> tuple[Cell, ...]:
 
 
 def _traced(found: Any) -> tuple[str, str]:
-    """The verdict on tracers in one line: chance claimed, and limits."""
+    """Claimed chance of telling an order, and the limits that tracers (reports that can be followed) show."""
     least, most = (f"{limit:.3f}" for limit in found.success_limits)
     claimed = in_digits(found.claimed, "at most", digits=3)
     return f"claimed chance of telling an order <= {claimed}", f"tracers: {least} to {most}{_could_not(found)}"
 
 
 def _could_not(found: Any) -> str:
-    """Mark of a test that ran and could not have refuted its claim, whatever came out; else ""."""
+    """Remark that a test ran but could not have refuted its claim; "" for any other test."""
     return ", which could not refute it" * (found.verdict is Verdict.NOT_AUDITED)
 
 
 def _tracers_row(found: Any) -> tuple[Cell, ...]:
-    """The claim that tracers were held against, as a row."""
+    """Table row of the claim about telling orders, with the result of tracers."""
     claim = Cell(text=f"chance at most {number(found.claimed, 'at most')}", note="of telling two orders apart")
     shown = f"chance at least {number(found.success_limits[0], 'at least')}"
     note = f"Tracers told the order in {found.measured}."
@@ -278,14 +278,14 @@ def _tracers_row(found: Any) -> tuple[Cell, ...]:
 
 
 def _named(found: Any) -> tuple[str, str]:
-    """The verdict on a household in one line: chance claimed, and limits."""
+    """Claimed chance of finding a household, and the limits that the attack shows."""
     claimed = f"claimed chance of finding a household <= {in_digits(found.claimed, 'at most', digits=3)}"
     least, most = (f"{limit:.3f}" for limit in found.success_limits)
     return claimed, f"naming: {least} to {most}{_could_not(found)}"
 
 
 def _household_row(found: Any) -> tuple[Cell, ...]:
-    """The claim that naming a household was held against, as a row."""
+    """Table row of the claim about finding a household, with the attack's result."""
     claim = Cell(text=f"chance at most {number(found.claimed, 'at most')}", note="of naming more than half")
     shown = f"chance at least {number(found.success_limits[0], 'at least')}"
     note = f"The attack named {found.at_least} or more of {len(found.targets)} in {found.measured}."
@@ -293,14 +293,14 @@ def _household_row(found: Any) -> tuple[Cell, ...]:
 
 
 def _in_common(found: Any) -> tuple[str, str]:
-    """The verdict on an answer of a household in one line: chance claimed, and limits."""
+    """Claimed chance of guessing a household's common answer, and the limits that the attack shows."""
     claimed = f"claimed chance of guessing a common answer <= {in_digits(found.claimed, 'at most', digits=3)}"
     least, most = (f"{limit:.3f}" for limit in found.success_limits)
     return claimed, f"guessing: {least} to {most}{_could_not(found)}"
 
 
 def _common_row(found: Any) -> tuple[Cell, ...]:
-    """The claim that guesses of a common answer were held against, as a row."""
+    """Table row of the claim about guessing a household's common answer, with the attack's result."""
     claim = Cell(text=f"chance at most {number(found.claimed, 'at most')}", note="of guessing right between two")
     shown = f"chance at least {number(found.success_limits[0], 'at least')}"
     note = f"The attack guessed what {len(found.people)} had in common in {found.measured}."
@@ -308,7 +308,7 @@ def _common_row(found: Any) -> tuple[Cell, ...]:
 
 
 def _leakage_row(finding: LeakageFinding) -> tuple[Cell, ...]:
-    """The claim about the chance of right guesses, as a row."""
+    """Table row of the claim about the chance of a right guess, with the attack's result."""
     stated, guessing, claim = finding.vulnerability, finding.guessing, Cell(text="")
     if stated is not None:
         relation = stated.kind.relation
@@ -324,7 +324,7 @@ def _leakage_row(finding: LeakageFinding) -> tuple[Cell, ...]:
 
 
 def _shown(finding: Any, shown: str, evidence: str) -> Cell:
-    """The verdict with the attack's result, or the reason why there was no attack."""
+    """Table cell with the verdict and the attack's result, or the reason why there was no attack."""
     look = "" if finding.verdict is Verdict.REFUTED else "quiet" if finding.reason else "promise"
     tags = (Tag(_WORDS[finding.verdict], look), *((Tag("too few trials"),) if finding.weak else ()))
     if finding.reason:

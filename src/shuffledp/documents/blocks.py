@@ -1,4 +1,4 @@
-"""Blocks that a terminal or a page can show: texts, tables, bars, pictures and what holds them.
+"""Blocks that a terminal or a page can show: texts, tables, bars, pictures, and their containers.
 
 A block says on which media it belongs: a terminal has room for few of them.
 """
@@ -134,7 +134,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Table(Block):
-    """Rows of cells, the first of each a heading.
+    """Table of rows of cells; the first cell of each row is its heading.
 
     Args:
         caption: what it shows; a terminal shows it only if ``titled``.
@@ -166,7 +166,7 @@ class Table(Block):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bar:
-    """A number with its name, drawn as a bar; ``length`` and the length before it are percentages of its place."""
+    """A number with its name, drawn as a bar; ``before`` and ``length`` are percentages of the full width."""
 
     name: str
     value: str

@@ -1,4 +1,4 @@
-"""Comparisons in words: each difference with its interval first, then for whom and for how many it holds."""
+"""Comparisons in words: differences with intervals, whom they are about, and how many were counted."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -34,7 +34,7 @@ def comparison_section(found: ColumnComparisons) -> Section | None:
 
 
 def comparison_document(title: str, found: Sequence[ColumnComparisons], remarks: Sequence[str] = ()) -> Document:
-    """Comparisons of all columns of one release, or of two; ``remarks`` say what was claimed."""
+    """Document of comparisons inside one release or between two; ``remarks`` say what was claimed."""
     blocks: list[Block] = []
     for each in found:
         blocks += told(printable(each.value) * (len(found) > 1), role=Role.SUBHEADING)
@@ -61,7 +61,7 @@ def _blocks(found: ColumnComparisons) -> Iterator[Block]:
 
 
 def _in_a_line(found: Differences) -> str:
-    """The only difference, number first."""
+    """Sentence on the only difference, number first."""
     scale = Scale.of(found)
     middle, low, high = (scale.plain(each[0], unit=False) for each in (found.estimate, found.lower, found.upper))
     told_apart = "" if found.differs[0] else "; not told from 0"
@@ -74,7 +74,7 @@ def _unit(scale: Scale) -> str:
 
 
 def _table(found: Differences, *, on: "object") -> Table:
-    """Differences with their intervals; on a terminal the first rows, in ASCII letters."""
+    """Table of differences with intervals; on a terminal only the first rows, in ASCII letters."""
     scale, on_page = Scale.of(found), on is PAGE
     write = scale.text if on_page else scale.plain
     rows = tuple(
@@ -99,7 +99,7 @@ def _table(found: Differences, *, on: "object") -> Table:
 
 
 def _of_test(test: Independence) -> str:
-    """The p-value first, then what it is about."""
+    """Sentence on a test of independence, its p-value first."""
     first, second = map(printable, test.columns)
     depend = f"{first} and {second} depend on each other"
     result = depend if test.differs else f"that {depend} is not shown"
@@ -118,7 +118,7 @@ def _of_test(test: Independence) -> str:
 
 
 def _meaning(found: Sequence[ColumnComparisons]) -> str:
-    """For whom, for how many together, and at which price."""
+    """Sentences on whom the differences are about, how many comparisons are counted, and their cost."""
     differences = [one for each in found for one in each.differences]
     total = max(each.num_comparisons for each in found)
     abouts = [_WHOM[each] for each in dict.fromkeys(one.about for one in differences)]

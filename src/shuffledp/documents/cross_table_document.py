@@ -108,7 +108,7 @@ def _missing(estimate: CrossTable, write: Callable[..., str]) -> str:
 
 
 def _difference(estimate: CrossTable, *, plain: bool = False) -> str:
-    """For a table of two rows and two columns, the difference of the rows' shares, in words; "" for any other."""
+    """Sentence on the difference of the rows' shares in a table of two rows and two columns; "" for any other."""
     found = estimate.differences
     if len(found.target) > 1:
         return ""

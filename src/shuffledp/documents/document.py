@@ -1,4 +1,4 @@
-"""A whole document: its promise, and sections of blocks; it holds all words, and a medium adds none.
+"""A whole document with all its words: a promise, and sections of blocks.
 
 A document opens with its promise in four parts (headline, meaning, trust, grounds), and goes on in sections.
 """
@@ -26,7 +26,7 @@ class Place(IntEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Promise:
-    """The promise in parts, which each medium arranges: the numbers always first, and the meaning for one person.
+    """Promise of a document in parts that each medium arranges; the numbers always come first.
 
     Then whom one must trust; why it holds, and what else is known. ``facts`` are the numbers for one line.
     """

@@ -67,7 +67,7 @@ def scale_of(release: Release) -> Scale:
 def drawn_estimates(
     release: Release, column: str, *, name: str = "estimates", alone: bool = True, whose: str = ""
 ) -> tuple[Block, ...]:
-    """The estimates as a picture or cross table, before all tables; pictures of bins and cells are folded.
+    """Picture or cross table of the estimates, shown before all tables; pictures of bins and cells are folded.
 
     Beside others, where a release is not ``alone``, longer tables are folded too, and no picture is written as a file.
     """
@@ -110,7 +110,7 @@ def _table(estimate: Estimate, scale: Scale, whose: str) -> Table:
 
 
 def _on_terminal(outcome: ColumnOutcome) -> Iterable[Block]:
-    """The first rows with notes; their errors, and all rows of bins and cells, as a detail."""
+    """Blocks for a terminal: the first rows with notes; errors, and all rows of bins and cells, as details."""
     estimate, scale = outcome.release.estimate, scale_of(outcome.release)
     arranged = form_of(estimate, scale).on_terminal()
     yield from arranged or ()
@@ -200,7 +200,7 @@ def clipping_of(outcome: ColumnOutcome) -> str:
 
 
 def errors_section(release: Release) -> Section | None:
-    """Typical errors as bars, the equal number of people without randomizing, and all rows; None without sampling."""
+    """Section on typical errors, and the open survey of equal accuracy; None without a sampling error."""
     estimate = release.estimate
     sampling = estimate.sampling_error
     if sampling is None:
@@ -223,7 +223,7 @@ def errors_section(release: Release) -> Section | None:
 
 
 def _every_error(release: Release, kinds: tuple[NDArray[np.float64], ...]) -> tuple[Fold, ...]:
-    """Errors of each row, with the equivalent size of an open survey; empty if all rows have the typical errors."""
+    """Folded table of each row's errors and equivalent survey size; empty if all rows have the same errors."""
     scale, estimate = scale_of(release), release.estimate
     rows = []
     for name, *errors in zip(estimate.target, *kinds, strict=True):
@@ -249,7 +249,7 @@ def effective_size(people: int, sampling: float, both: float) -> float:
 
 
 def _worth(people: int, errors: "list[float]") -> str:
-    """The effective size in words; "" if the estimated sampling error is zero, which leaves it unknown."""
+    """Size of an equally accurate open survey, in words; "" if the sampling error is estimated as 0."""
     sampling, _, both = errors
     return count(max(round(effective_size(people, float(sampling), float(both))), 1)) if sampling > 0 else ""
 
@@ -273,7 +273,7 @@ def _bars(release: Release, kinds: tuple[NDArray[np.float64], ...]) -> Iterable[
 
 
 def beside_section(outcome: ColumnOutcome) -> Section | None:
-    """The error beside other methods with the same loss; None without a trusted curator to compare with."""
+    """Section on the error beside other methods with the same loss; None without a trusted curator."""
     section, people = outcome.column.randomizer, outcome.model.num_senders
     curator = outcome.column.curator(outcome.model, outcome.release.statements[0])
     if curator is None:

@@ -1,4 +1,4 @@
-"""Parts of pages that families of protocols add to plans and releases, found by the section of the task.
+"""Parts of pages that families of protocols add to plans and releases.
 
 A family with words of its own has a subclass in its folder, behind the door ``document`` of its `Family`. Sections of
 the kernel add nothing.
@@ -35,7 +35,7 @@ class FamilyDocument:
         return ()
 
     def stratum(self, plan: "Plan") -> str:
-        """Name of the crowds that are released only together, each large enough; "" if everybody is in one crowd."""
+        """Noun for crowds that must each be large enough for a release; "" if everybody is in one crowd."""
         del plan
         return ""
 
@@ -45,7 +45,7 @@ class FamilyDocument:
         return ()
 
     def page_sections(self, plan: "Plan", column: "ColumnPlan") -> Iterable[Section | None]:
-        """Sections of the page of a plan alone, after its columns, about any column that the family can say more of."""
+        """Sections that the family adds to the page of a plan, after its columns."""
         del plan, column
         return ()
 
@@ -62,7 +62,7 @@ def documents_of_families() -> Iterable[FamilyDocument]:
 
 
 def document_of(kind: str, section: object = None) -> FamilyDocument:
-    """Document of the family of a shuffler or randomizer, by its kind and perhaps section; an empty one for others."""
+    """Document of the family that a kind of shuffler or randomizer belongs to; an empty one without a family."""
     family = family_of(kind, section)
     if family is None or family.document is None:
         return FamilyDocument()

@@ -29,7 +29,7 @@ _REFUSED = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """One box of the drawn flow: its name, count and note, whether it holds raw answers, and how many were left out."""
+    """One box of the drawn flow: its name, count and note, and the number left out."""
 
     name: str
     count: str
@@ -47,7 +47,7 @@ class Steps(Block):
 
 
 def flow_section(outcome: ColumnOutcome) -> Section:
-    """The drawn flow, with explanations; on a terminal in short."""
+    """Section with the drawn flow of the data and explanations; in short on a terminal."""
     flow, model, randomizer = outcome.flow, outcome.model, outcome.column.randomizer
     lost = _MISSING[outcome.column.missing] if flow.collected is None else _in_and_out(flow, model)
     sentences = [
@@ -74,7 +74,7 @@ def flow_section(outcome: ColumnOutcome) -> Section:
 
 
 def _where(danger: str) -> Medium:
-    """Medium of a danger; that of a demonstration is in the page's banner instead."""
+    """Medium of a danger; a page shows a demonstration in its banner instead."""
     return TERMINAL if danger == DEMONSTRATION else Medium.BOTH
 
 
@@ -124,7 +124,7 @@ def lists_as_categories(column: str) -> str:
 
 
 def range_to_set(column: str) -> str:
-    """Note that the range of numbers in a new task is none of theirs."""
+    """Note that the range of numbers in a new task was not read from the table."""
     return (
         f"the range from 0 to 100 of column {column!r} is not read from the table: set lower and upper as they should "
         "be, before anybody is asked."
@@ -132,7 +132,7 @@ def range_to_set(column: str) -> str:
 
 
 def norm_to_set(column: str) -> str:
-    """Note that the largest length of lists in a new task is none of theirs."""
+    """Note that the largest length of lists in a new task was not read from the table."""
     return (
         f"the largest length 1 of lists in column {column!r} is not read from the table: set largest_norm as it should "
         "be, before anybody is asked."

@@ -38,7 +38,7 @@ def asked_in_plan(column: PrivateColumn, standard_error: float) -> Iterable[Bloc
 
 
 def why_not_among(outcome: ColumnOutcome) -> str:
-    """Sentence on shares among those asked that are not given; "" where they are, or everybody is asked."""
+    """Reason why shares among the people asked are not given; "" where they are, or all people were asked."""
     estimate = outcome.release.estimate
     if outcome.column.after is None or (isinstance(estimate, AskedEstimate) and estimate.among_asked is not None):
         return ""
@@ -49,7 +49,7 @@ def why_not_among(outcome: ColumnOutcome) -> str:
 
 
 def among_on_page(outcome: ColumnOutcome, *, name: str) -> Iterable[Block]:
-    """Picture of the shares among those asked, and who was asked; nothing where everybody is asked."""
+    """Picture of the shares among the people asked, and who they are; nothing where everybody was asked."""
     estimate = outcome.release.estimate
     yield from told(asked_after(outcome.column), why_not_among(outcome), on=PAGE)
     if isinstance(estimate, AskedEstimate) and estimate.among_asked is not None:
@@ -59,7 +59,7 @@ def among_on_page(outcome: ColumnOutcome, *, name: str) -> Iterable[Block]:
 
 
 def among_on_terminal(outcome: ColumnOutcome) -> Iterable[Block]:
-    """Shares among those asked, as a table; nothing where everybody is asked."""
+    """Table of the shares among the people asked; nothing where everybody was asked."""
     estimate = outcome.release.estimate
     if isinstance(estimate, AskedEstimate) and estimate.among_asked is not None:
         among = estimate.among_asked

@@ -56,7 +56,7 @@ _MOST_VALUES, _MOST_NAMES, _MOST_TIED = 64, 8, 3
 def leakage_document(
     found: TargetExamination | Comparison, answers: tuple[str, ...] = (), *, counts_right: bool | None = None
 ) -> Document:
-    """A sentence on the leakage first, then the numbers, best guesses, and a comparison of protections.
+    """Document on leakage: one sentence first, then numbers, best guesses, and a comparison of protections.
 
     ``answers`` are the names of the values, as far as there are any; unless ``counts_right``, a table says what guesses
     are worth. None is what an examination says itself.
@@ -94,7 +94,7 @@ def household_section(found: HouseholdLeakage) -> Section:
 
 
 def _learned(sentence: str, facts: tuple[str, ...] = (), model: ProtocolModel | None = None) -> Promise:
-    """The sentence after its numbers, with the trust that it needs if it rests on the ``model``."""
+    """Promise of a document on leakage: its numbers and sentence, and the trust that the ``model`` needs."""
     trust = () if model is None else (Trust.OWN_DEVICE, *model.local.trust, *model.shuffle.trust)
     fakes = () if model is None else fake_senders(model, shuffled=bool(model.shuffle.trust))
     needed = "; ".join([trusting(trust), *(each.requirement for each in fakes)])
@@ -184,7 +184,7 @@ def _kinds(found: TargetExamination, answers: tuple[str, ...]) -> str:
 
 
 def _ways(found: Comparison, *, counts_right: bool) -> Iterable[Block]:
-    """Each protection with the leakage that remains, and conclusions."""
+    """Table of each protection with the leakage that remains, then conclusions."""
     before = _cell(found.prior, "", counts_right=counts_right)
     rows = [("Nothing seen", "", "", before, before)]
     for way in found.ways:
@@ -213,7 +213,7 @@ def _cell(value: float, relation: str, *, counts_right: bool) -> str:
 
 
 def leakage_section(outcome: ColumnOutcome) -> Section | None:
-    """Bars in percent for each adversary, or the reason why there are none; None for answers that are numbers.
+    """Section on leakage with bars for each adversary, or why there are none; None for numerical answers.
 
     How well a number is guessed depends on what is believed of all possible ones, and on how near is near enough.
     """
@@ -223,7 +223,7 @@ def leakage_section(outcome: ColumnOutcome) -> Section | None:
 
 
 def _learned_of(outcome: ColumnOutcome) -> Iterable[Block]:
-    """Content of the leakage section of a release: all of it, or the reason why not."""
+    """Blocks of the leakage section of a release, or the reason why it is not computed."""
     model, command, size = outcome.model, _command(outcome), len(outcome.column.randomizer.targets)
     share = told(ONE_RELEASE if len(outcome.statements[0].parts) > 1 else "", on=PAGE)
     if size > _MOST_VALUES:
@@ -277,7 +277,7 @@ def _drawn(outcome: ColumnOutcome, found: Comparison, size: str) -> Iterable[Blo
 
 
 def worst_of(model: ProtocolModel) -> str:
-    """For an imperfect shuffler of a known law: leakage if only its imperfection is as promised; "" for others."""
+    """Leakage if an imperfect shuffler of a known law keeps only its promised imperfection; "" for other shufflers."""
     found = worst_like(model)
     return "" if found is None else change(found, "at most")[0]
 
@@ -301,7 +301,7 @@ def bars_of(found: Comparison, adversary: str) -> tuple[Bar, ...]:
 
 
 def _bar(name: str, found: Vulnerability) -> Bar:
-    """A bar up to the upper end of an interval."""
+    """Bar of one chance of a right guess; of an interval, up to its upper end."""
     relation, drawn = found.kind.relation, found.value
     share, note = change(found)[0], "" if found.kind is Kind.EXACT else relation
     if found.kind is Kind.LOWER_BOUND:
@@ -314,7 +314,9 @@ def _bar(name: str, found: Vulnerability) -> Bar:
 
 
 def change(found: Vulnerability, relation: str = "") -> tuple[str, str]:
-    """Value and prior in percent, with enough decimals to tell them apart or to tell the value from 1.
+    """Chance of a right guess and its prior in percent, with enough decimals to tell them apart.
+
+    They also tell a chance below 1 from 1.
 
     The ``relation`` is what is said before the value; "" is that of its kind.
     """
@@ -375,7 +377,7 @@ def contributions(found: Comparison, *, counts_right: bool = True) -> list[str]:
 
 
 def _against(adversary: str, ways: dict[str, Way], *, counts_right: bool) -> str:
-    """Improvement of one adversary's best guess by each protection."""
+    """Sentence on how much each protection improves one adversary's best guess."""
     known = {name: getattr(way, adversary) for name, way in ways.items() if getattr(way, adversary) is not None}
     parts = [f"{_gained(each, counts_right=counts_right)} by {_IN_SENTENCES[name]}" for name, each in known.items()]
     unit = ", in percentage points" if counts_right else ""
@@ -388,5 +390,5 @@ def _gained(found: Vulnerability, *, counts_right: bool) -> str:
 
 
 def _before(found: Vulnerability) -> str:
-    """Words before a number, by its kind."""
+    """Words before a number, such as "at most"; "" for an exact one."""
     return "" if found.kind is Kind.EXACT else f"{found.kind.relation} "

@@ -1,4 +1,4 @@
-"""A privacy ledger in words: the cap, which may be quoted, first; then what is taken, by whom, and what fits next."""
+"""A privacy ledger in words: the cap, the budget taken by each entry, and what fits next."""
 
 from collections.abc import Iterator
 
@@ -53,7 +53,7 @@ def ledger_document(ledger: Ledger) -> Document:
 
 
 def entries_table(ledger: Ledger) -> Table:
-    """Table of all entries: who was asked, in which state they are, what each loses by itself, and its share."""
+    """Table of all entries, with people, state, loss by itself, and share of the budget."""
     columns = (
         Column("entry", left=True),
         Column("task", left=True, folds=True),
@@ -175,7 +175,10 @@ def _alone(entry: Entry, ledger: Ledger) -> float | None:
 
 
 def _share(charge: Charge, budget: Charge) -> float:
-    """Share of a budget's squares; of its remainders each foreseen release has its own."""
+    """Share of the budget's squared losses that a charge takes.
+
+    Remainders do not count here: each foreseen release has a remainder of its own.
+    """
     return charge.squared / budget.squared
 
 

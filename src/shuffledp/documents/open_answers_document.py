@@ -1,4 +1,4 @@
-"""Open answers in words: what is found; what may be missing, and what a plan says of both beforehand."""
+"""Open answers in words: the words found, words that may be missing, and plans of both."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -23,12 +23,12 @@ class OpenAnswerPlan(ColumnPlanDocument):
 
     @property
     def words(self) -> WordPlan | None:
-        """Part of a plan about words."""
+        """Plan of an open question's words; None without such a plan."""
         plan = self.column.of_question
         return plan if isinstance(plan, WordPlan) else None
 
     def further(self) -> Iterable[Block]:
-        """The least share that is found, fake senders, a report by itself, and other losses."""
+        """Texts of the plan: least share found, fake senders, a report by itself, and other losses."""
         plan = self.words
         if plan is None:
             return
@@ -62,12 +62,12 @@ class OpenAnswerPlan(ColumnPlanDocument):
         yield Table("Words that are found, at other losses", heads, rows, titled=True, on=DETAIL)
 
     def advice(self) -> Text:
-        """No other randomizer takes texts."""
+        """Text that no other randomizer takes open answers."""
         return Text("No other randomizer takes open answers.", on=DETAIL)
 
 
 def word_sentences(outcome: ColumnOutcome) -> Iterable[str]:
-    """Meaning of the words of a release, and which may be missing; empty for other estimates."""
+    """Sentences on the meaning of a release's words, and on words that may be missing; none for other estimates."""
     estimate, question = outcome.release.estimate, outcome.column.randomizer
     if not isinstance(estimate, WordEstimate) or not isinstance(question, OpenAnswer):
         return
@@ -92,7 +92,7 @@ def word_sentences(outcome: ColumnOutcome) -> Iterable[str]:
 
 
 def may_be_missing(outcome: ColumnOutcome) -> str:
-    """Sentence about the words that may be missing among those shown of open answers; "" of other estimates."""
+    """Sentence on words that may be missing from a release; "" for other estimates."""
     estimate, question = outcome.release.estimate, outcome.column.randomizer
     if not isinstance(estimate, WordEstimate) or not isinstance(question, OpenAnswer):
         return ""
@@ -107,7 +107,7 @@ def may_be_missing(outcome: ColumnOutcome) -> str:
 
 
 def _fakes(fakes: int) -> str:
-    """Number of fake senders who plant a word, in a sentence."""
+    """Sentence on the number of fake senders who can plant a word."""
     return (
         f"About {count_of(fakes, 'fake sender')} together can plant one word, and several words if they search for "
         "seeds that serve them all."
@@ -120,5 +120,5 @@ def _chance(alpha: float) -> str:
 
 
 def _letters(number: float) -> str:
-    """Letters that a number of bits is about, in words."""
+    """Number of letters in words, such as "about 3 letters"."""
     return f"about {number:.2g} letter{'s' * (number != 1)}"

@@ -68,7 +68,7 @@ def _undrawn(blocks: Iterable[Block]) -> tuple[Block, ...]:
 
 
 def page_of(document: Document, *, drawn: "dict[str, Drawn] | None" = None) -> bytes:
-    """HTML of a document; ``drawn`` takes up the drawings by the names of their charts, so that each is drawn once."""
+    """HTML of a document; drawings are added to ``drawn`` by name, so that each is drawn once."""
     drawings = {} if drawn is None else drawn
     environment = _environment(drawings)
     html = environment.get_template("page.html.j2").render(page=document, sections=_arranged(document))
@@ -76,7 +76,7 @@ def page_of(document: Document, *, drawn: "dict[str, Drawn] | None" = None) -> b
 
 
 def top_of(document: Document) -> str:
-    """The top of a document for a notebook, in the order of its page; styles stay inside."""
+    """HTML of the top of a document, in the order of its page, for a notebook; styles stay inside."""
     template = _environment({}).get_template("notebook.html.j2")
     return printable(template.render(page=document, sections=_arranged(document)), lines=True)
 
@@ -102,7 +102,7 @@ def _arranged(document: Document) -> list[Section]:
 
 
 def _opening(document: Document, promise: Promise, dangers: list[Text]) -> Section:
-    """Dangers, the results beside the promise, and one sentence with both."""
+    """Opening section of a page: dangers, the results beside the promise, and one sentence with both."""
     promised = tuple(block for block in promise.headline if block not in dangers)
     blocks: tuple[Block, ...] = (Beside((document.results, promised), "opening"),) if document.results else promised
     quote = (Text(document.quote, Role.QUOTE, tags=(Tag("To quote", "quiet"),)),) if document.quote else ()

@@ -35,7 +35,7 @@ _MOST_ITEMS = 16
 
 
 def provenance_section(outcome: ColumnOutcome | Outcome) -> Section:
-    """The command, versions, parameters and digests."""
+    """Section with the command, versions, parameters and digests of a result."""
     command, repeats = command_of(outcome)
     task = outcome.task if isinstance(outcome, Outcome) else outcome.column
     counted = {each for release in outcome.earlier for each in release.counted}
@@ -74,7 +74,7 @@ def parameters_of(task: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _how(block: Mapping[str, Any]) -> Any:
-    """Text of how the answers of a block are randomized."""
+    """Table of a task's block that describes its protocol or randomizer."""
     return block["protocol"] if "protocol" in block else block["randomizer"]
 
 
@@ -91,7 +91,7 @@ def _collection(outcome: ColumnOutcome | Outcome) -> Mapping[str, str]:
 
 
 def _versions(task: Column | Task, files: Mapping[str, str], beside: Mapping[str, str] = _NONE) -> Iterable[Block]:
-    """Versions of the software, and digests of the task, of what is ``beside`` it, and of files."""
+    """Blocks with the versions of the software, and digests of the task and of files."""
     versions = {"shuffledp": __version__, "Python": platform.python_version(), "numpy": np.__version__}
     yield Text("Versions", Role.HEADING)
     yield Pairs(tuple(versions.items()))
@@ -100,7 +100,7 @@ def _versions(task: Column | Task, files: Mapping[str, str], beside: Mapping[str
 
 
 def command_of(outcome: ColumnOutcome | Outcome) -> tuple[tuple[str, ...], str]:
-    """The command in pieces that stay on one line, and what a second run would repeat."""
+    """Command of a result in unbroken pieces, and a sentence on what a second run would repeat."""
     earlier = ("--earlier FILE",) * len(outcome.earlier)
     # The first statement of this release alone: the joint one covers others, made in other ways.
     column = next(iter(outcome.columns.values())) if isinstance(outcome, Outcome) else outcome

@@ -67,14 +67,17 @@ SECTIONS: tuple[Callable[[ColumnOutcome], Iterable[Section | None]], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Byline:
-    """The day of a release in UTC, and the address where people who answered were told that it would be, or ""."""
+    """Day of a release in UTC, and the address of its result that people who answered were told; or ""."""
 
     day: str
     address: str = ""
 
     @classmethod
     def today(cls, address: str | None = None) -> "Byline":
-        """A byline of this day: nothing else on a page differs between runs of one task."""
+        """Byline with today's date in UTC, and an address if given.
+
+        Nothing else on a page differs between runs of one task.
+        """
         return cls(datetime.now(UTC).date().isoformat(), printable(address or ""))
 
     def text(self, done: str, contact: str | None) -> str:
@@ -258,7 +261,7 @@ def _column_section(outcome: ColumnOutcome, folder: str, document: Document) -> 
 
 
 def _beside(document: Document) -> tuple[Block, ...]:
-    """The sentence of a column's page on its error beside a trusted curator's; nothing if there is none."""
+    """Texts of a column's page on its error beside a trusted curator's; none without a curator."""
     beside = [section for section in document.sections if section.anchor == "beside"]
     texts = (block for section in beside for block in section.blocks[:1] if isinstance(block, Text))
     return tuple(replace(text, role=Role.PLAIN) for text in texts)

@@ -1,4 +1,4 @@
-"""The one renderer of charts: a figure of matplotlib for a chart and a width, made without any global state."""
+"""Renderer of charts: a matplotlib figure for a chart and a width, without any global state."""
 
 import math
 from collections.abc import Sequence
@@ -102,7 +102,7 @@ def _aligned(panels: Sequence[Panel], rooms: Sequence[_Room]) -> list[_Room]:
 
 
 def _draw(axes: "Axes", panel: Panel, room: _Room) -> None:
-    """Axes first, then all marks in their order, then names and colors, which depend on them."""
+    """Draw a panel: axes first, then all marks in their order, then names and colors."""
     axes.tick_params(which="both", length=0, pad=5)
     axes.margins(0.06)
     axes.set_xlabel(panel.x.label, labelpad=6)
@@ -144,7 +144,7 @@ def _scale(axes: "Axes", which: Literal["x", "y"], axis: Axis, room: _Room) -> N
 
 
 def _name_rows(axes: "Axes", rows: Rows, room: _Room) -> None:
-    """Write names of rows to the left, or above their marks on a narrow screen with values, which are at the right."""
+    """Write names of rows to the left of their marks, or above them on a narrow screen with values."""
     above = _ABOVE if rows.values and room.is_narrow else 0.0
     axes.set_ylim(len(rows.names) - 0.5 - above / 2, -0.5 - above / 2)
     axes.set_yticks([])
@@ -160,7 +160,7 @@ def _name_rows(axes: "Axes", rows: Rows, room: _Room) -> None:
 
 
 def _head(axes: "Axes", panel: Panel, room: _Room) -> None:
-    """Write what stands above the axes: a title or the label of the vertical one, and a second horizontal axis."""
+    """Write the title or the vertical axis's label above the axes, and a second horizontal axis."""
     corner: dict[str, Any] = {"xycoords": "axes fraction", "ha": "left"}
     (name, measure), (label, ticks) = panel.title, panel.above
     vertical = panel.y.label if isinstance(panel.y, Axis) else ""

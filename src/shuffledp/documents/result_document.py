@@ -83,7 +83,7 @@ def quote_of(
 
 
 def _quoted(named: tuple[str, Release]) -> tuple[str, Release, str]:
-    """Name of a question, its release, and whose shares are told of it, a clause, where not everybody was asked.
+    """Name of a question, its release, and a clause on whose shares it gives; "" if everybody was asked.
 
     Where shares among those asked are given, they stand in the place of those of all people.
     """
@@ -99,12 +99,14 @@ def _quoted(named: tuple[str, Release]) -> tuple[str, Release, str]:
 
 
 def _answers(estimate: Estimate) -> list[int]:
-    """Places of the rows about answers, without that of people who were not asked."""
+    """Indices of the rows about answers, without the row of people who were not asked."""
     return [place for place, name in enumerate(estimate.target) if name != NOT_ASKED]
 
 
 def _main(release: Release, most: int, *, quoted: bool = False) -> tuple[tuple[tuple[str, str, str], ...], bool]:
-    """Name, value and interval of all rows if few, else of the largest; and whether rows were chosen by size.
+    """Name, value and interval of each main row, and whether rows were chosen by size.
+
+    All rows if they are few, else the largest.
 
     A value that is ``quoted`` is the possible one nearest to the estimate.
     What its size has chosen has intervals that hold for all rows together; where these are not known, the first rows
@@ -146,7 +148,7 @@ def _who(models: Sequence[ProtocolModel]) -> str:
 
 
 def _clause(name: str, release: Release, whose: str, question: str | None) -> str:
-    """The estimates of one question, as a clause; ``whose`` shares they are, where not everybody's, too."""
+    """Clause with the estimates of one question; ``whose`` is a phrase on whose shares they are, or ""."""
     estimate, about = release.estimate, shortened(name, _LONGEST_NAME)
     answers = about if question is None else f'the answers to "{printable(question)}"'
     asked = about if question is None else f'the question "{printable(question)}"'

@@ -50,7 +50,7 @@ _SIGNS = {"at most": "<=", "at least": ">=", "exactly": "="}
 
 
 def promise_of(statements: Sequence[PrivacyStatement], counted: str = "") -> Promise:
-    """The first statement in parts, and the others in short, marked by kind; ``counted`` describes the reports."""
+    """Promise with the first statement in parts and the others in short; ``counted`` describes the reports."""
     first, *others = statements
     dangers = tuple(first.words_of(each) for each in first.trust if each.is_danger)
     alone = next((each.claimed or each.guarantee for each in others if each.guarantee.type == LocalDP.type), None)
@@ -84,7 +84,7 @@ def statements_document(statements: Sequence[PrivacyStatement]) -> Document:
 
 
 def statement_document(statement: PrivacyStatement) -> Document:
-    """Document of one statement by itself; one without a promise is shown as it is beside a promise."""
+    """Document of one statement by itself; one that promises nothing is shown in a table."""
     if statement.kind.promises:
         return statements_document([statement])
     known = Section(anchor="statement", title="", blocks=known_besides([statement]))
@@ -162,7 +162,7 @@ def trust_in_short(statement: PrivacyStatement) -> tuple[Text, ...]:
 
 
 def _other(statement: PrivacyStatement, *, of_several: bool) -> Text:
-    """A further statement on one line; one about orders stands apart, all others are details."""
+    """A further statement on one line; a detail, unless it is about orders."""
     on = TERMINAL if isinstance(statement.guarantee, DSigmaPrivacy) else DETAIL
     return Text(f"  {statement.in_short}{_whose(statement) if of_several else ''}", Role.NOTE, on=on)
 
@@ -173,7 +173,7 @@ def _whose(statement: PrivacyStatement) -> str:
 
 
 def _withdrawn(first: PrivacyStatement, others: Sequence[PrivacyStatement]) -> Iterable[Block]:
-    """The reason why nothing is promised, and the statement as it would have been."""
+    """Blocks on why nothing is promised, with the statement that a run without a seed would have."""
     yield Text(
         "This page makes no promise to anybody. Its estimates may serve to try things out. For a release, collect and "
         "randomize again without a seed.",
@@ -214,7 +214,7 @@ def _weakness(statement: PrivacyStatement) -> str:
 
 
 def _meaning(statement: PrivacyStatement) -> Iterable[Block]:
-    """The game, the remainder, and the limits of the protection."""
+    """Blocks on what a statement means: chance of a guess, remainder, and limits of the protection."""
     guarantee, loss = statement.guarantee, Loss.of(statement.guarantee, statement.kind.relation)
     yield Text("What it means", Role.HEADING, on=PAGE)
     if loss is not None and statement.kind.promises and isinstance(guarantee, DifferentialPrivacy):

@@ -139,7 +139,7 @@ def little_shuffled(statements: Sequence[PrivacyStatement], people: int) -> str:
 
 
 def epsilon0_of(local: LocalModel) -> str:
-    """Local loss with its name, on one line; of a person who sends several messages also the loss of one message."""
+    """Local loss with its name, on one line; also the loss of one message, where people send several."""
     loss = f"epsilon0\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}{in_digits(local.epsilon0, 'exactly')}"
     one = of_one_message(local)
     return loss if one is None else f"{loss} of all messages of a person, {in_digits(one, 'exactly')} of one"
@@ -152,7 +152,7 @@ def said_alone(local: LocalModel) -> str:
 
 
 def moved_by_one(column: "Column", local: LocalModel, people: int, *, on: Medium) -> tuple[Text, ...]:
-    """Most by which one false report moves the estimate of a column, in bold without a limit; () where it is not known.
+    """Text on how far one false report moves a column's estimate; empty where that is unknown.
 
     People who count by weights, and reports that get lost or come with dummies, are left out.
     """
@@ -300,7 +300,10 @@ class Guess:
 
     @classmethod
     def under(cls, guarantee: DifferentialPrivacy) -> "Guess":
-        """The game with chance at most (exp(epsilon) + delta) / (exp(epsilon) + 1), for any other knowledge."""
+        """Game whose chance of a right guess is at most (exp(epsilon) + delta) / (exp(epsilon) + 1).
+
+        This holds whatever else the guesser knows.
+        """
         inverse = math.exp(-guarantee.epsilon)
         return cls(share=min((1 + guarantee.delta * inverse) / (1 + inverse), 1.0))
 

@@ -118,7 +118,7 @@ def roc_chart(finding: Finding, *, name: str) -> Chart:
 
 
 def _rates(finding: Finding) -> Panel:
-    """The rates of all events, those of the event that decides, and what the claim allows."""
+    """Panel with the attacker's rates for all events, for the deciding event, and what the claim allows."""
     wrong, (epsilon, delta) = np.linspace(0, 1, 401), loss_and_delta(finding)
     top, bottom = _allowed(wrong, epsilon, delta), 1 - _allowed(1 - wrong, epsilon, delta)
     marks: tuple[Mark, ...] = (
@@ -147,7 +147,7 @@ def _rates(finding: Finding) -> Panel:
 
 
 def _allowed(wrong: NDArray[np.float64], epsilon: float, delta: float) -> NDArray[np.float64]:
-    """Largest true positive rate at a false positive rate, by the event or by its complement."""
+    """Largest true positive rate that a claim allows at each false positive rate."""
     by_event = math.exp(min(epsilon, 700.0)) * wrong + delta
     by_complement = 1 - math.exp(-epsilon) * (1 - delta - wrong)
     return np.clip(np.minimum(by_event, by_complement), 0, 1)

@@ -1,4 +1,4 @@
-"""A chart as a value: what is drawn, in units of the data, and never how.
+"""Charts as values: axes, marks and names in units of the data, without any drawing.
 
 Colors are names of the house style, sizes are pixels, and pairs are for wide and for narrow screens.
 """
@@ -37,7 +37,7 @@ class Axis:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rows:
-    """Rows in place of a vertical axis, the first at height 0, the next at 1, with names and perhaps values."""
+    """Rows with names, and perhaps values, in place of a vertical axis; the first row is at height 0."""
 
     names: tuple[str, ...]
     values: tuple[str, ...] = ()
@@ -82,7 +82,7 @@ class Columns(Mark):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Spans(Mark):
-    """Straight lines from ``low`` to ``high``, each ``at`` its place: across, or ``upright``.
+    """Straight lines from ``low`` to ``high`` at given places; horizontal, or vertical if ``upright``.
 
     Each fills at most a ``share`` of the room between neighbors.
     """
@@ -99,7 +99,7 @@ class Spans(Mark):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Dots(Mark):
-    """Dots or squares; colors, diameters and strengths are one for all, or one for each.
+    """Dots or squares, each with a color, a diameter and a strength; one value may serve all.
 
     Where there are ``shades``, a positive number for each, these are the colors, on the scale of the panel.
     """
@@ -139,7 +139,7 @@ class Name(Mark):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Panel:
-    """A pair of axes with marks, of which later ones lie above earlier ones.
+    """A pair of axes with marks; later marks lie above earlier ones.
 
     Args:
         x: the horizontal axis.

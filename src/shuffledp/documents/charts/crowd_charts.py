@@ -1,4 +1,4 @@
-"""Pictures of numbers against how many people take part, at one central loss: errors, and what false reports do."""
+"""Charts over the number of people at one central loss: errors, and the influence of false reports."""
 
 from collections.abc import Mapping, Sequence
 
@@ -18,7 +18,7 @@ def crowd_chart(
     measured: str,
     caption: str,
 ) -> Chart:
-    """One line for each of some curves over numbers of people; both axes are logarithmic.
+    """Chart with one line for each curve over numbers of people; both axes are logarithmic.
 
     Args:
         people: numbers of people, ascending.

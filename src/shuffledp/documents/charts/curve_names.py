@@ -38,7 +38,7 @@ class _End:
 
 
 def lines_of(name: Name, narrow: bool) -> list[str]:
-    """The name in two lines where there is little room, parted at a hyphen."""
+    """Lines of a name: two where there is little room, split at a hyphen."""
     hyphens = [place for place, character in enumerate(name.text) if character == "-"]
     if not narrow or not hyphens:
         return [name.text]

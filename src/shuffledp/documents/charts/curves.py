@@ -158,7 +158,7 @@ class Curves:
 
     @property
     def is_at_once(self) -> bool:
-        """Whether the curves leave out bounds that take seconds, by which less is stated at the protocol's own value.
+        """Whether the protocol's own stated epsilon is below the curves, which leave out bounds that take seconds.
 
         Two ways of working out one bound may differ in their last digits.
         """
@@ -171,18 +171,18 @@ class Curves:
 
     @property
     def tallest(self) -> float:
-        """Largest loss worth showing: the local loss; if infinite, the stated loss, else the largest drawn loss."""
+        """Largest loss worth drawing: the local loss; if that is infinite, the largest stated or drawn loss."""
         candidates = (self.local, self.stated, *(curve.epsilon for curve in self.drawn))
         return next(float(np.nanmax(shown(each))) for each in candidates if np.isfinite(shown(each)).any())
 
     @property
     def stated(self) -> NDArray[np.float64]:
-        """The smallest upper bound that applies at each value; shape (values,)."""
+        """Smallest upper bound at each value, of all theorems that apply; shape (values,)."""
         return self._extreme(np.fmin, [curve for curve in self.curves if curve.theorem.kind.promises])
 
     @property
     def stated_at_once(self) -> NDArray[np.float64]:
-        """The smallest upper bound without those that take seconds; shape (values,)."""
+        """Smallest upper bound at each value, without theorems that take seconds; shape (values,)."""
         quick = [curve for curve in self.curves if curve.theorem.kind.promises and not curve.theorem.is_costly]
         return self._extreme(np.fmin, quick)
 
@@ -205,7 +205,7 @@ class Curves:
         return np.array(places, dtype=np.intp), np.array(heights, dtype=np.float64)
 
     def _breaks(self, place: int) -> bool:
-        """Whether the best theorem changes between this value and the one before by starting or ceasing to apply."""
+        """Whether the best theorem at this value, or at the one before, does not apply at the other."""
         pairs = [curve.epsilon[place - 1 : place + 1] for curve in self.curves if curve.theorem.kind.promises]
         best = np.fmin.reduce(pairs)
         return any(all(np.isnan(pair).any() for pair in pairs if pair[side] == best[side]) for side in range(2))
@@ -280,7 +280,7 @@ class _Family:
         )
 
     def start(self, theorem: Theorem) -> int | None:
-        """Fewest users from which on the hypotheses always hold; None on other axes, or if there are none."""
+        """Fewest users from which a theorem's hypotheses always hold; None without such a number, or on other axes."""
         low, high = 0, _FARTHEST
         if self.failing(theorem, high):
             return None
@@ -290,7 +290,7 @@ class _Family:
         return high
 
     def users_curve(self, theorem: Theorem, users: NDArray[np.int64], people: int) -> Curve:
-        """The theorem at each number of users, with a reason that also holds for more users, if there is one."""
+        """Curve of a theorem over users; its reason for not applying also holds for more users, if possible."""
         failing, never = self.failing(theorem, people), self.failing(theorem, _FARTHEST)
         lasting = next((text for name, text in failing.items() if name in never), None)
         curve = self.curve(theorem, users, people)

@@ -52,7 +52,7 @@ class Drawn:
         Path(path).write_bytes(self.as_file())
 
     def as_file(self, *, heading: str = "", mark: str | None = None) -> bytes:
-        """SVG file of the chart on white, with its source and any mark: words that must not get lost."""
+        """SVG file of the chart on white, with its source, and a ``mark`` that must not get lost."""
         title = f"{heading}: {self.chart.title[:1].lower()}{self.chart.title[1:]}" if heading else self.chart.title
         return _framed(self.wide, title, mark)
 

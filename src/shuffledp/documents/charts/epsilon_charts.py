@@ -39,7 +39,7 @@ _HERE: dict[Along, Callable[[float], str]] = {
 
 
 def bounds_chart(curves: Curves, *, name: str, who: str, withdrawn: bool = False, releases: int = 1) -> Chart:
-    """A thin curve per theorem, a thick curve for the statement, and the bracket of the best possible epsilon.
+    """Chart of the statement (thick curve), of theorems (thin curves), and of bounds on the best possible epsilon.
 
     ``who`` is what the dot is, such as "this task"; ``releases`` are what the promise beside the chart is about, which
     itself is about one.
@@ -66,7 +66,7 @@ def bounds_chart(curves: Curves, *, name: str, who: str, withdrawn: bool = False
 
 
 def band_chart(curves: Curves, *, name: str, who: str, withdrawn: bool = False) -> Chart:
-    """The promise against the number of users, beside the best possible epsilon, without names of theorems."""
+    """Chart of the promise against the number of users, beside the best possible epsilon, without theorems' names."""
     caption = [f"Dot: {who}.", *_at_once(curves)]
     if withdrawn:
         caption.append(WITHDRAWN)
@@ -80,7 +80,7 @@ def band_chart(curves: Curves, *, name: str, who: str, withdrawn: bool = False) 
 
 
 def ratio_chart(curves: Curves, *, name: str) -> Chart:
-    """Every promise over the best possible epsilon, against the number of users; theorems by author and year."""
+    """Chart of ratios against users: each promised epsilon over the best possible one."""
     caption = ["Thick line: what would be stated; 1 is the best lower bound, which no theorem can go below."]
     if any(curve.theorem.is_costly for curve in curves.drawn):
         caption.append("Dashed: what is stated at once, without bounds that take seconds.")
@@ -94,7 +94,7 @@ def ratio_chart(curves: Curves, *, name: str) -> Chart:
 
 
 def stacked_chart(panels: Sequence[Curves], *, name: str, title: str, who: str) -> Chart:
-    """Several pictures of epsilon below each other, as one chart for a file; ratios come last, where there are any."""
+    """Several pictures of epsilon below each other, as one chart for a file; ratios come last."""
     ratios = [curves for curves in panels if has_ratios(curves)]
     return Chart(
         name=name,
@@ -162,7 +162,7 @@ def _along(curves: Curves, ratio: NDArray[np.float64], text: str) -> tuple[Note,
 
 
 def _ratio_names(curves: Curves) -> tuple[Name, ...]:
-    """Theorems that are drawn, by author and year, or as own."""
+    """Names of the drawn theorems, with author and year, or with "own"."""
     found = []
     for curve in curves.drawn:
         ratio = _ratio(curves, curve.epsilon)
@@ -180,14 +180,14 @@ def _by_author(theorem: Theorem) -> str:
 
 
 def _ratio(curves: Curves, epsilon: NDArray[np.float64]) -> NDArray[np.float64]:
-    """An epsilon over the best lower bound, NaN without one, above the axis, and where only the local loss is left."""
+    """Ratio of an epsilon to the best lower bound; NaN where it is unknown or not worth drawing."""
     with np.errstate(divide="ignore", invalid="ignore"):
         found = np.asarray(epsilon / shown(curves.unreachable), dtype=np.float64)
     return np.where((found <= _HIGHEST_RATIO) & (epsilon < curves.local), np.maximum(found, 1.0), math.nan)
 
 
 def here(x: Axis, y: Axis, at: tuple[float, float], text: str, *, withdrawn: bool) -> tuple[Mark, ...]:
-    """A dot with a line down to the axis, and a text in the emptier lower corner; hollow for a withdrawn run."""
+    """A dot, a line from it down to the axis, and a text; the dot is hollow if ``withdrawn``."""
     (first, last), (bottom, _) = x.ends or (1.0, 1.0), y.ends or (1.0, 1.0)
     is_right = math.log(at[0] / first) > math.log(last / first) / 2
     inner, edge = ("paper", "blue") if withdrawn else ("blue", "paper")
@@ -200,7 +200,7 @@ def here(x: Axis, y: Axis, at: tuple[float, float], text: str, *, withdrawn: boo
 
 
 def _panel(curves: Curves, who: str, *, withdrawn: bool = False, by_theorem: bool = True) -> Panel:
-    """Thin curves for theorems if asked for, a thick one for the statement, and their names at their ends."""
+    """Panel with a thick curve for the statement, thin curves for theorems if asked for, and their names."""
     values, largest = curves.values, curves.tallest
     least = min([largest / _LEAST, *(float(np.nanmin(shown(curve.epsilon))) for curve in curves.drawn)])
     ends = (least / 1.3, largest * _HEADROOM)
@@ -239,7 +239,7 @@ def _by(curves: Curves, curve: Curve) -> Line:
 
 
 def _names(curves: Curves, *, by_theorem: bool) -> tuple[Name, ...]:
-    """Names at the last drawn points: of all theorems, or of both edges of the band."""
+    """Names of curves at their last drawn points: all theorems, or both edges of the band."""
     named = [("promised", "blue", curves.stated), ("best possible", "vermilion", curves.unreachable)]
     if by_theorem:
         named = [(each.theorem.id, "vermilion" if each.is_lower else "ink", each.epsilon) for each in curves.drawn]
@@ -253,7 +253,7 @@ def _names(curves: Curves, *, by_theorem: bool) -> tuple[Name, ...]:
 
 
 def _within(curves: Curves, values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The part of a curve that is not far above the local loss; bounds beyond it are useless."""
+    """Values of a curve, with NaN where they are far above the local loss and so useless."""
     return np.where(values <= curves.local * _HEADROOM, shown(values), math.nan)
 
 

@@ -61,7 +61,10 @@ def rows_chart(
 def _drawn_of_many(
     estimate: Estimate, scale: Scale, model: LocalModel | None
 ) -> tuple[Estimate, NDArray[np.intp], str]:
-    """Rows to draw, their indices, and a note: the largest rows if intervals hold for all jointly, else the first."""
+    """Estimate, indices of the rows to draw, and a note on how they were chosen.
+
+    The largest rows are drawn if intervals hold for all rows jointly, else the first ones.
+    """
     rows, together = count(len(estimate.target)), simultaneous(estimate, model)
     if together is None:
         return estimate, np.arange(MOST_DRAWN), f" Of {rows} only the first {MOST_DRAWN} are drawn; the table has all."
@@ -75,7 +78,7 @@ def _drawn_of_many(
 
 
 def _by_size(estimate: Estimate, shown: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Indices with the largest first and what is no answer last; unchanged if numbers order the names."""
+    """Indices of rows, the largest estimate first and non-answers last; unchanged if numbers order the names."""
     if _are_in_order([name for name in estimate.target if name not in _NO_ANSWERS]):
         return shown
     return np.array(sorted(shown, key=lambda row: (estimate.target[row] in _NO_ANSWERS, -estimate.estimate[row])))
@@ -89,7 +92,7 @@ def _are_in_order(names: Sequence[str]) -> bool:
 
 
 def _panel(estimate: Estimate, scale: Scale, shown: NDArray[np.intp], label: str) -> Panel:
-    """A row with name, dot, interval and value for each estimate; shaded where no truth can lie."""
+    """Panel with a row for each estimate; shaded where the true value cannot lie."""
     number, (first, last) = len(shown), _ends(estimate, scale, shown)
     center, low, high = (scale.factor * each[shown] for each in (estimate.estimate, estimate.lower, estimate.upper))
     marks: list[Mark] = []
@@ -109,7 +112,7 @@ def _panel(estimate: Estimate, scale: Scale, shown: NDArray[np.intp], label: str
 
 
 def _impossible(scale: Scale, first: float, last: float) -> list[tuple[float, float]]:
-    """Intervals inside the axis that lie outside the range of the truth."""
+    """Intervals of the axis in which no true value can lie."""
     if scale.bounds is None:
         return []
     low, high = (scale.factor * end for end in scale.bounds)
@@ -117,7 +120,10 @@ def _impossible(scale: Scale, first: float, last: float) -> list[tuple[float, fl
 
 
 def _ends(estimate: Estimate, scale: Scale, shown: NDArray[np.intp]) -> tuple[float, float]:
-    """Round numbers around all intervals and estimates; beyond the range of the truth only if one of them is."""
+    """Ends of the axis: round numbers around all intervals and estimates.
+
+    They exceed the range of possible true values only if an estimate or an interval does.
+    """
     low = scale.factor * float(np.minimum(estimate.lower, estimate.estimate)[shown].min())
     high = scale.factor * float(np.maximum(estimate.upper, estimate.estimate)[shown].max())
     room = (high - low or 1.0) * (1.0 if len(shown) == 1 else 0.02)

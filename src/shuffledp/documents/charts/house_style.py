@@ -76,7 +76,7 @@ def annotate(axes: "Axes", text: str, place: tuple[float, float], offset: tuple[
 
 @contextmanager
 def house_style() -> Iterator[None]:
-    """Matplotlib's defaults with our style on top, whatever the user's settings are, which come back at the end."""
+    """Context in which matplotlib draws in the house style; the user's settings come back afterwards."""
     import warnings
 
     from matplotlib import style

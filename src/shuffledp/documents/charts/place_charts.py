@@ -1,4 +1,4 @@
-"""Estimates by place, drawn as a line, a map with intervals or a row for each label, and as a table."""
+"""Estimates by place, drawn as a line, a map or rows, and written as a table."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -26,7 +26,7 @@ _VISIBLY_WIDER = 1.05  # ratio from which on intervals without shuffling are dra
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PlacesDrawn:
-    """One target at all places; numbers are in the displayed unit, such as percent.
+    """Estimates of one target at all places, in the displayed unit, such as percent.
 
     Args:
         name: of the target.
@@ -144,7 +144,7 @@ def place_name(place: Mapping[str, Any]) -> str:
 
 
 def place_charts(drawn: PlacesDrawn, name: str = "places") -> tuple[Chart, ...]:
-    """A line, a map above its intervals, or rows, by the number of coordinates of each place."""
+    """Charts by the number of coordinates of each place: a line, a map above its intervals, or rows."""
     numbers = [[value for value in place.values() if isinstance(value, float)] for place in drawn.where]
     dimensions = {len(each) for each in numbers}
     overall = f"{drawn.overall:,.4g}{drawn.unit}"
@@ -208,7 +208,7 @@ def _beyond(drawn: PlacesDrawn) -> bool:
 
 
 def _frame(drawn: PlacesDrawn) -> Axis:
-    """An axis for all intervals, barely beyond the range of the truth; without a range less the longest ones."""
+    """Axis for all intervals; without a range of possible true values the outermost intervals may be cut."""
     low, high = drawn.low, drawn.high
     if drawn.bounds is None:
         ends = min(float(np.quantile(low, 0.02)), drawn.overall), max(float(np.quantile(high, 0.98)), drawn.overall)
@@ -220,7 +220,7 @@ def _frame(drawn: PlacesDrawn) -> Axis:
 
 
 def _around(low: float, high: float, share: float) -> tuple[float, float]:
-    """Ends with room for a share of the length on either side."""
+    """Ends of an axis, widened on either side by a share of its length."""
     room = share * (high - low or 1.0)
     return low - room, high + room
 
@@ -242,7 +242,7 @@ def _line(drawn: PlacesDrawn, at: Floats) -> Panel:
 
 
 def _overall(x: Sequence[float], y: Sequence[float]) -> Line:
-    """The estimate of everybody."""
+    """Dashed line at the estimate of all people together."""
     return Line(x=x, y=y, color="vermilion", dash="dashed")
 
 
@@ -284,7 +284,10 @@ def _ordered(drawn: PlacesDrawn) -> Panel:
 
 
 def _rows(panels: Sequence[PlacesDrawn]) -> tuple[Panel, ...]:
-    """A panel for each target, of equal places and axes, the highest first; if too many, those with most people."""
+    """One panel for each target, with a row for each place, the highest estimate first.
+
+    All panels show the same places, those with most people if there are too many, on equal axes.
+    """
     most = np.sort(np.argsort(-panels[0].people, kind="stable")[:MOST_DRAWN])
     names = [shortened(place_name(place), _LONGEST_PLACE) for place in panels[0].where]
     numbers = [each for drawn in panels for each in (drawn.low[most], drawn.high[most], drawn.estimate[most])]
@@ -313,7 +316,7 @@ def _rows(panels: Sequence[PlacesDrawn]) -> tuple[Panel, ...]:
 def every_place(
     estimate: Estimate, people: Integers, scale: Scale, name: str = "place", *, unshuffled_error: Floats | None = None
 ) -> Fold:
-    """Estimates of all places, which are called by a ``name`` such as "region".
+    """Folded table of the estimates of all places; ``name`` is the noun for a place, such as "region".
 
     ``people`` is of shape (places,), and ``unshuffled_error`` of (estimates,): margins without shuffling, as a column.
     """
@@ -343,7 +346,10 @@ def every_place(
 
 
 def folded(table: Table, what: str, file: str) -> Fold:
-    """A table to unfold where it is long, and cut where it is very long; ``file`` has all of ``what`` it is about."""
+    """Table that is folded away where it is long, and cut where it is very long.
+
+    ``what`` names its rows, and ``file`` holds all of them.
+    """
     rows, shown = len(table.rows), min(len(table.rows), _MOST_ROWS)
     summary = f"All {shown} {what} as a table"
     if rows > shown:

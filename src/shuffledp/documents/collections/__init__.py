@@ -1,4 +1,4 @@
-"""Collections in words: what people who ask and people who answer are told while one runs.
+"""Collections in words: texts for people who ask and people who answer while a collection runs.
 
 `collection_document` (parties, questions, dates, the promised guarantee), `sending_document` (what was sent, and how
 far a collection is), `survey_document` (a survey that one command makes), `mix_document` (the host through which it

@@ -42,7 +42,7 @@ _COMPARE = (
 
 
 def collection_document(collection: Collection) -> Document:
-    """The promise for the smallest batch first, then questions, parties and dates."""
+    """Document of a collection: the promise for the smallest batch, then questions, parties and dates."""
     statements, least = collection.promised(), count_of(collection.minimum, "report")
     sections = (Section(anchor="collection", title="The collection", blocks=_about(collection, bool(statements))),)
     if collection.directory is not None:
@@ -156,7 +156,7 @@ def _question(column: Column) -> str:
 
 
 def _limits(column: Column, model: LocalModel) -> str:
-    """Most ticks that count, and the answer after which it is asked; "" for a choice of everybody."""
+    """Most ticks that count, and the answer after which a question is asked; "" without either."""
     ticks = f"at most {count_of(model.at_most, 'tick', 'ticks')}" if isinstance(model, TicksModel) else ""
     after = column.after
     asked = "" if after is None else f'asked after "{printable(after.column)} = {printable(after.answer)}"'
@@ -180,7 +180,7 @@ def _words(party: Service) -> str:
 
 
 def key_document(key: PublishedKey, now: datetime, *paths: str) -> Document:
-    """A key's fingerprint first, then its purpose, and last the path of its file."""
+    """Document of a key: its fingerprint first, then its purpose, then the paths of its files."""
     facts = key_as_dict(key, now)
     until = "" if key.expires is None else f" until {shown(key.expires)}"
     pairs = [("Algorithm", facts["algorithm"]), ("Used", f"from {shown(key.active_from)}{until}")]
@@ -196,7 +196,7 @@ def key_document(key: PublishedKey, now: datetime, *paths: str) -> Document:
 
 
 def key_as_dict(key: PublishedKey, now: datetime) -> dict[str, Any]:
-    """The content of `key_document`: times in UTC, fingerprints of successors, the config id of a sealing key."""
+    """Dictionary of a public key: times in UTC, fingerprints of successors, config id of a sealing key."""
     config_id = key.config.id if key.kem else None
     return {
         "role": key.role.value,
@@ -233,7 +233,7 @@ def directory_document(fingerprint: str, members: Sequence[tuple[str, str]], dig
 
 
 def handed_in_document(collection: Collection, refused: int) -> Document:
-    """A member's part has ended, with the number of layered reports that this member could not pass on."""
+    """Document at the end of a member's part, with the number of reports that could not be passed on."""
     said = (
         f"{collection.task.name}: more than half of the members voted that they saw the same rounds. What came to "
         "you is handed in, sealed to the analyst; nothing of it is kept here."

@@ -1,4 +1,4 @@
-"""A mix host in words, for those who answer through it and those who ask: what it does, sees, and takes."""
+"""A mix host in words: its work, what it sees, and which collections it accepts."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

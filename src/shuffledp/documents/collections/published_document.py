@@ -1,4 +1,4 @@
-"""A published result in words, from data that somebody else has signed: numbers are numbers, and texts are texts."""
+"""A published result in words; the data are somebody else's, so every number and text is checked."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -31,7 +31,7 @@ _NOTHING = "Nothing was released: fewer people answered than are released, and t
 
 
 def published_document(collection: Collection, results: Sequence[Result], promised: Sequence[str]) -> Document:
-    """Results of a collection, the last one first, with those that it corrects.
+    """Document of a collection's results: the newest first, then the earlier ones that it corrects.
 
     Args:
         collection: the collection.
@@ -75,7 +75,7 @@ def published_document(collection: Collection, results: Sequence[Result], promis
 
 
 def _trusted(collection: Collection) -> Listing:
-    """Trust that the promise takes for granted, dangers first, as far as the collection tells by itself."""
+    """List of the trust that a collection's promise needs, dangers first, as far as the collection tells."""
     crowd = () if collection.task.people.unvouched else (Trust.SHUFFLER, Trust.NO_COLLUSION)
     of_models = (column.randomizer.randomizer().model.trust for column in collection.task.columns)
     needed = sorted({Trust.OWN_DEVICE, *collection.trust, *crowd, *chain(*of_models)}, key=list(Trust).index)
@@ -146,7 +146,7 @@ def _question(
 
 
 def _is_share(column: Column, row: Mapping[str, Any]) -> bool:
-    """Whether a row is the share of an answer, also as the mean of two answers that count as 0 and 1."""
+    """Whether a row is the share of an answer; the mean of two answers 0 and 1 is one, too."""
     is_mean = bool(column.randomizer.categories_of_answers) and row["statistic"] == "mean"
     return is_mean or row["statistic"] in (_SHARE, _AMONG)
 

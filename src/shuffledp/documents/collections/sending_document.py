@@ -170,7 +170,7 @@ def _local(release: Mapping[str, Any]) -> "LocalModel":
 
 
 def _files(folders: Iterable[Path], blocks: Iterable[Block]) -> Section:
-    """Section of these blocks and the pages of releases."""
+    """Section with blocks and the paths of release pages."""
     from shuffledp.documents.release_document import RELEASE_PAGE
 
     pages = told(*(f"Page: {folder / RELEASE_PAGE}" for folder in folders), role=Role.PATH)
@@ -190,7 +190,7 @@ def statuses_document(found: Sequence[tuple[Path, Collection, Mapping[str, Any]]
 
 
 def forgotten_document(states: Sequence[tuple[str, str, str]]) -> Document:
-    """States of old collections, each with what was held and why it stays; "" where it is removed.
+    """Document of old collections: what was held of each, and the reason why it stays, or "" where it is removed.
 
     Args:
         states: id in hexadecimal digits, what was held, and why it stays.
@@ -223,7 +223,7 @@ def status_document(collection: Collection, status: Mapping[str, object]) -> Doc
 
 
 def _hosts(told_by: Any, urls: Sequence[str]) -> Iterator[str]:
-    """A line for each host of a sum: which of the four steps it has done, and for whom it waits."""
+    """One line for each host of a sum: its last step, and the hosts that it waits for."""
     for each in told_by:
         waited = listed([urls[number] for number in each.get("waits_for", ()) if number < len(urls)])
         said = _STEPS.get(str(each.get("step")), "does not answer.")

@@ -1,4 +1,4 @@
-"""A survey in words for the person who asks: what each epsilon0 costs, where people answer, and what to do next."""
+"""A survey in words for its organizer: what each epsilon0 costs, where people answer, and next steps."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -46,7 +46,7 @@ _REACH = (
 def new_survey_document(
     terms: "SurveyTerms", compared: "Sequence[Knowledge]", collection: Collection, folder: Path, link: str, *next_: str
 ) -> Document:
-    """A new survey: its loss first, what other losses would cost, then its link and the next steps.
+    """Document of a new survey: its loss, the cost of other losses, its link, and next steps.
 
     Args:
         terms: what is asked.
@@ -135,7 +135,7 @@ def published_document(collection: Collection, *, released: bool) -> Document:
 
 
 def open_local_document(collection: Collection, folder: Path) -> Document:
-    """Address that phones open for a local survey, with what to check if they cannot, and how it ends."""
+    """Document with the address of a local survey, help if phones cannot open it, and how it ends."""
     url = collection.shuffler.url
     ends = f"It ends at {shown(collection.closes)}, or when you press Enter here. The release follows at once."
     interrupted = f"If this is interrupted, nothing is lost: shuffledp survey finish --wait {folder}"
@@ -144,7 +144,7 @@ def open_local_document(collection: Collection, folder: Path) -> Document:
 
 
 def page_checked_document(page: WebPage, collection: Collection | None, *lines: str) -> Document:
-    """The right page is served, as far as one look tells; then what the collection inside it promises.
+    """Document after a check: the right page is served, and what the collection inside it promises.
 
     Args:
         page: address and digest.
@@ -168,7 +168,7 @@ def survey_status_document(collection: Collection, status: Mapping[str, object],
 
 
 def _report_blocks(terms: "SurveyTerms") -> Iterator[Block]:
-    """Accuracy of a sum, where it is far better, then of the reports of a survey."""
+    """Texts on accuracy: of a sum, where it is far better, then of the survey's reports."""
     half_width, known = terms.better_sum, terms.known(terms.epsilon0)
     if half_width is not None:
         yield Text(
@@ -180,7 +180,7 @@ def _report_blocks(terms: "SurveyTerms") -> Iterator[Block]:
 
 
 def _sum_blocks(terms: "SurveyTerms") -> Iterator[Block]:
-    """Accuracy of a sum, with what is left if others break their word, and how many may stay away."""
+    """Texts on a sum: its accuracy, the danger if others break their word, and how many may stay away."""
     chosen, most = in_digits(terms.epsilon0, "exactly"), count_of(terms.people, "answer")
     joined = _TOO_MANY_JOIN.format(hosts=terms.hosts) if terms.hosts > 1 else _NOTHING_LEFT
     yield from told(joined, _MADE_UP, _ONE_LIAR, role=Role.DANGER)
@@ -194,7 +194,7 @@ def _sum_blocks(terms: "SurveyTerms") -> Iterator[Block]:
 
 
 def _others(terms: "SurveyTerms", compared: "Sequence[Knowledge]") -> Iterator[str]:
-    """Accuracy at other losses."""
+    """Sentences on the accuracy at other losses."""
     if compared:
         yield "Others, by --epsilon0:"
     for each in compared:
@@ -215,7 +215,7 @@ def _known(found: "Knowledge", people: int) -> str:
 
 
 def _central(terms: "SurveyTerms", collection: Collection) -> str:
-    """Loss of everything released, under the condition that few answers are made up; or what it needs."""
+    """Sentence on the central loss if few answers are made up; without such a limit, on how to set one."""
     if terms.fakes is None:
         return _NO_FAKES
     first = collection.promised()[0]

@@ -1,4 +1,4 @@
-"""Plan of a response under a blanket in words: the messages that losses need, and where it beats another way."""
+"""Plan of a response hidden under a blanket of random messages, in words: messages needed for each loss."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -11,10 +11,10 @@ from shuffledp.planning.blanket_plan import BlanketOption, BlanketPlan
 
 @dataclass(frozen=True, slots=True)
 class BlanketPlanDocument(ColumnPlanDocument):
-    """Words about messages that hide those of others, as the task's own way or as one that would err far less."""
+    """Words about a blanket of random messages, as the task's own way or as one that would err far less."""
 
     def further(self) -> Iterable[Block]:
-        """Losses with the messages that they need, or the better way."""
+        """Blocks with the messages that each loss needs, or with the better way of asking."""
         plan = self.column.of_question
         if not isinstance(plan, BlanketPlan):
             return
@@ -29,7 +29,7 @@ class BlanketPlanDocument(ColumnPlanDocument):
         yield Table("Messages that losses need", heads, rows, titled=True)
 
     def advice(self) -> Text:
-        """Nothing more of the task's own blanket; of others, their randomizers."""
+        """Advice to say how many people are fake; where the task has no blanket, on other randomizers."""
         plan = self.column.of_question
         if isinstance(plan, BlanketPlan) and not plan.is_better:
             return Text("All that is promised of the release rests on other people's messages: say how many are fake.")
@@ -37,7 +37,7 @@ class BlanketPlanDocument(ColumnPlanDocument):
 
 
 def _better(option: BlanketOption, standard_error: float) -> str:
-    """Sentence on the better way, with its price."""
+    """Sentence on a blanket that errs less, and on the messages that it costs."""
     return (
         f'At the same epsilon, kind = "k-rr" with blanket = true, epsilon0 = {option.epsilon0:.3g} and '
         f"blanket_messages = {option.blanket_messages:.3g} would have a standard error of {option.standard_error:.3g}, "

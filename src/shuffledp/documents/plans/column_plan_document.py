@@ -73,7 +73,10 @@ class ColumnPlanDocument:
         )
 
     def blocks(self, remarks: str, no_curator: str) -> Iterable[Block]:
-        """Expected results with ``remarks``, then other randomizers; ``no_curator`` is why none stands beside them."""
+        """Blocks on the expected results with ``remarks``, then on other randomizers.
+
+        ``no_curator`` is the reason why no trusted curator stands beside them.
+        """
         yield Text(" ".join(filter(None, [self.what_to_expect(), remarks])))
         yield from self.further()
         yield from told(*map(_found, self.column.least_differences))
@@ -85,7 +88,7 @@ class ColumnPlanDocument:
         yield from told(*unfit, role=Role.NOTE, on=DETAIL)
 
     def advice(self) -> Text:
-        """Whether another randomizer has a smaller error."""
+        """Text on whether another randomizer has a smaller error."""
         best, chosen = self.column.options[0], self.chosen
         if best.error.standard_error >= chosen.error.standard_error:
             return Text("No randomizer for such answers has a smaller standard error than yours.")
@@ -130,7 +133,7 @@ def _options(column: ColumnPlan) -> Table:
 
 
 def _beside(column: ColumnPlan) -> str:
-    """Note that the other randomizers' losses lack a bound that takes seconds, where the task's own is by one."""
+    """Note that other randomizers' losses leave out a slow bound that the task's own loss uses; "" if not."""
     costly = {each.id for each in SHARP_THEOREMS if each.is_costly}
     if len(column.options) == 1 or column.statements[0].basis.theorem not in costly:
         return ""

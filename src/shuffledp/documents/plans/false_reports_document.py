@@ -1,4 +1,4 @@
-"""Influence of one false report on the page of a plan: against people, at one central loss."""
+"""Influence of one false report over numbers of people, drawn for the page of a plan."""
 
 import math
 from dataclasses import replace
@@ -16,7 +16,9 @@ from shuffledp.survey import Column
 
 
 def false_reports_section(column: Column, stated: PrivacyStatement, people: int, number: int) -> Section | None:
-    """Picture of what one false report does; None where it is not known, has no limit, or depends on who sends it.
+    """Section that draws the influence of one false report; None where it is unknown or unlimited.
+
+    Also None where it depends on who sends the report.
 
     The column has this ``number`` in its task, and so many ``people`` are planned.
     """
@@ -70,7 +72,7 @@ def false_reports_section(column: Column, stated: PrivacyStatement, people: int,
 
 
 def _moved_by_truth(model: LocalModel) -> float:
-    """Most by which another answer moves the sum that the swing of reports is about."""
+    """Largest change of the estimated sum that another true answer of one person makes."""
     if isinstance(model, MeanModel) and model.dimension == 1:
         return model.upper - model.lower
     return 2.0 if isinstance(model, MeanModel) else 1.0  # opposite unit vectors; one person's share

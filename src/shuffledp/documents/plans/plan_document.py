@@ -1,4 +1,4 @@
-"""A plan in words: future statements, then expected results of each column; and the number of people for an error."""
+"""A plan in words: future statements, expected results of each column, and people needed for an error."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 def plan_document(plan: Plan, *, table: bool = False) -> Document:
-    """Statements first, then expected results; with ``table`` all numbers of rounds and all parts of a graph."""
+    """Document of a plan: statements first, then expected results; with ``table`` all rounds and graph parts."""
     people = count_of(plan.num_users, "person", "people")
     promise, sections = promise_of(plan.statements, people), list[Section]()
     shuffler = document_of(plan.task.shuffler.kind, plan.task.shuffler)
@@ -65,7 +65,7 @@ def plan_document(plan: Plan, *, table: bool = False) -> Document:
 
 
 def _few(plan: Plan) -> Iterable[str]:
-    """A warning if the shuffle takes next to nothing off the local loss, so that randomizing alone protects."""
+    """A warning if the shuffle hardly lowers the local loss, so that randomizing alone protects."""
     if plan.task.shuffler.kind == "none":
         return
     for column in plan.columns:
@@ -85,13 +85,13 @@ def column_document(column: ColumnPlan) -> ColumnPlanDocument:
 
 
 def _not_compared(column: PrivateColumn) -> Iterable[Text]:
-    """Sentences on what the task compares, but not in this column."""
+    """Texts on comparisons that the task asks for, but that this column does not have."""
     kinds = [kind for kind in column.release.compare if kind not in column.comparable]
     return told(*(f"Not compared by {kind.value}, which needs {kind.needed}." for kind in kinds))
 
 
 def _people(plan: Plan, stratum: str) -> Iterable[str]:
-    """Limits on the number of people for a release, in any ``stratum`` if named, or of a column's randomizer."""
+    """Sentences on limits to the number of people: of a column's randomizer, else of the smallest batch."""
     expected = plan.task.people.expected or plan.num_users
     limits = [column_document(column).limits(expected) for column in plan.columns]
     return filter(None, limits if any(limits) else [all_or_nothing(plan.task.release.minimum_batch, expected, stratum)])

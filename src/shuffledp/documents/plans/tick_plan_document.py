@@ -1,4 +1,4 @@
-"""The plan of a question with several answers in words: every way of asking it, at the same loss in all."""
+"""Plan in words of a question with several answers: all ways of asking it, at the same central loss."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -19,12 +19,12 @@ class TickPlanDocument(ColumnPlanDocument):
 
     @property
     def ways(self) -> TickWays:
-        """Table of the ways of asking, the least error first."""
+        """Comparison of the ways of asking, the least error first."""
         return cast(TickWays, self.column.of_question)
 
     @property
     def own(self) -> TickWay:
-        """The task's way."""
+        """The way of asking that the task uses."""
         return next(each for each in self.ways.ways if each.chosen)
 
     @property
@@ -33,7 +33,7 @@ class TickPlanDocument(ColumnPlanDocument):
         return "a report" if self.own.messages == 1 else f"{count_of(self.own.messages, 'message')} of each person"
 
     def advice(self) -> Text:
-        """Whether another way errs less at the same loss, and what all messages of a person lose by themselves."""
+        """Text on whether another way errs less at the same loss, and on the local loss of all messages."""
         best, own = self.ways.ways[0], self.own
         alone = (
             f"All that one person sends loses at most epsilon0 = {in_digits(own.local, 'exactly')} without the shuffle."

@@ -1,4 +1,4 @@
-"""A plan for weeks in words: what all weeks lose together, and how far a week, their mean and a change err."""
+"""Plan of weekly surveys in words: joint loss of all weeks, and errors of a week, mean and change."""
 
 from collections.abc import Iterable
 
@@ -46,7 +46,7 @@ def weeks_document(plan: WeeksPlan) -> Document:
 
 
 def _once(plan: WeeksPlan) -> Iterable[str]:
-    """Sentence that compares asking once with the mean of all weeks; none where errors of asking once are unknown."""
+    """Sentence that compares asking once with the mean of all weeks; none where errors are unknown."""
     shown = (each for each in plan.columns if not plan.warnings(each))
     beside = [(each.once, each.of_mean) for each in shown if each.once is not None]
     if beside:
@@ -87,7 +87,7 @@ def _column(plan: WeeksPlan, errors: WeeklyErrors) -> Iterable[Block]:
 
 
 def _loss(errors: WeeklyErrors) -> str:
-    """Local loss of one week; of a person who sends several messages also the loss of one message."""
+    """Local loss of one week in words; also the loss of one message, where people send several."""
     loss = in_digits(errors.epsilon0, "exactly")
     one = errors.of_message
     return loss if one is None else f"{loss} of all messages of a person, {in_digits(one, 'exactly')} of one,"
