@@ -1,4 +1,6 @@
-"""Tasks on PySpark, for tables too large for one machine, with the same readers, randomizers and permutations.
+"""Tasks on PySpark, for tables too large for one machine.
+
+Readers, randomizers and permutations are those of one machine.
 
 In reading order: `kernels` (the work of a worker, without any engine), `shares`, `stage_input` and `job_key`
 (its input and randomness), `placements` and `placing` (where an order is more than chance), `tasks` and `jobs` (as

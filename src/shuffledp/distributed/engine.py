@@ -1,4 +1,4 @@
-"""Whole tasks on an engine, with the words of one machine, for tables too large for it.
+"""Whole tasks on an engine such as Spark, for tables too large for one machine.
 
 Shuffles that are uniform, inside strata or near an order are done here; walks along a graph, imperfect shuffles and
 tasks that name people by their rows stay on one machine.
@@ -49,7 +49,9 @@ def run_on(
     earlier: Sequence[Path] = (),
     parts: int | None = None,
 ) -> Outcome:
-    """Outcome of all stages of a task on a Spark session: the release of `shuffledp.files.run`, its view in parts.
+    """Outcome of all stages of a task on a Spark session.
+
+    The release is as that of `shuffledp.files.run`; its view is in parts.
 
     Args:
         session: the session; its workers see the files of ``answers`` and the ``folder`` under the same names.
@@ -94,7 +96,7 @@ def run_on(
 
 
 def require_supported(column: Column, *, whole: bool = False) -> None:
-    """Refuse a column that only one machine supports, or that the engine supports only in a ``whole`` run."""
+    """Refuse a column that the engine does not support, or supports only in a ``whole`` run."""
     section = column.shuffler
     if not (section.is_uniform or section.needs_groups or section.needs_strata):
         raise UnsupportedModelError(
@@ -134,7 +136,7 @@ def _named_by(column: Column) -> tuple[str, ...]:
 
 
 def parts_for(column: Column, rows: int) -> int:
-    """Number of parts of a view of this many people, so that a part takes little more than 64 MiB of memory."""
+    """Number of parts of a view of ``rows`` people; each part takes little more than 64 MiB of memory."""
     model = column.randomizer.randomizer().model
     width = ReportLayout.of(model).length + _BYTES_OF_PLACE
     return max(1, math.ceil(rows * model.num_messages * width / _BYTES_OF_PART))
@@ -157,7 +159,7 @@ def _released(
 
 
 def counted_flow(column: Column, shares: Sequence[ShareFacts], watch: Watch) -> DataFlow:
-    """Counts of people over all shares of raw answers; the operator is told about answers out of range."""
+    """Counts of people over all shares of raw answers; ``watch`` is told about answers out of range."""
     received = sum(each.flow.received or 0 for each in shares)
     if not received:
         raise InputDataError("the input is empty: it has no rows.")
@@ -184,7 +186,7 @@ def written_view(
     *,
     where: Placed | None = None,
 ) -> tuple[FileFacts, tuple[str, ...]]:
-    """Facts about a view in parts, and the names of its files with their list, which is written."""
+    """Facts about a view in parts, and the names of its files; the list of the files is written."""
     num_reports = sum(each.num_reports for each in parts)
     column.require_batch(num_reports)
     users = column.randomizer.randomizer().model.num_users_of(num_reports)

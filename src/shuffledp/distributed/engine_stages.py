@@ -43,7 +43,9 @@ def randomize_on(
     seed: int | None = None,
     watch: Watch = NOBODY,
 ) -> StageOutcome:
-    """Devices' stage: raw answers in; for each column a folder of report parts out, in the order of the people.
+    """Devices' stage: randomize raw answers into one folder of report files for each column.
+
+    The reports are in the order of the people.
 
     Args:
         session: the session; its workers see the files of ``answers`` and the ``output`` under the same names.
@@ -87,7 +89,9 @@ def shuffle_on(
     watch: Watch = NOBODY,
     parts: int | None = None,
 ) -> StageOutcome:
-    """Shuffler's stage: reports of `randomize_on`, or of one machine, in; for each column a view in parts out.
+    """Shuffler's stage: shuffle the reports of each column into one view in parts.
+
+    The reports are the output of `randomize_on`, or of the same stage on one machine.
 
     The other arguments are as in `randomize_on`; ``parts`` is the number of parts of each view; None takes enough to
     keep each below 64 MiB.
@@ -119,7 +123,7 @@ def shuffle_on(
 def analyze_on(
     session: Any, task: Task, views: Path, folder: Path, *, earlier: Sequence[Path] = (), watch: Watch = NOBODY
 ) -> Outcome:
-    """Analyst's stage: the view of each column in; the view in parts, estimates and statements out.
+    """Analyst's stage: estimates and statements from the view of each column; the view is written in parts.
 
     The arguments are as in `shuffle_on`; ``views`` is its output, or that of one machine; ``earlier`` are the
     ``statement.json`` of earlier releases about the same people that the task names. Errors are as there.

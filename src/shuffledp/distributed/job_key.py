@@ -1,4 +1,4 @@
-"""Master key of a job, the origin of each task's randomness, in a file that only its owner can read.
+"""Master key of a job, from which each task's randomness is drawn, in a file that only its owner can read.
 
 A task that runs twice must draw the same words, so tasks cannot ask the operating system. The key is drawn afresh for
 each job; the tasks are told where its file is, and never its content, since Spark may write down what it is told:
@@ -47,7 +47,7 @@ def _fresh_key() -> bytes:
 
 
 def source_of(path: Path, *labels: int | str) -> RandomSource:
-    """Random source of one task: the substream of labels that no other task of the job uses.
+    """Random source of one task: a substream with labels that no other task of the job uses.
 
     Raises:
         EngineError: if the file cannot be read.

@@ -1,4 +1,4 @@
-"""Spark job for one column of a task: shares in, parts and their summaries out, each exactly once."""
+"""Spark job for one column of a task: reads shares, writes parts and their summaries, each exactly once."""
 
 import pickle
 import threading
@@ -26,7 +26,7 @@ _MOST_TASKS_OF_DIGESTS = 200
 def unchanged(
     session: Any, files: Sequence[Path], folder: Path, seed: int | None, listed: StageFiles | None = None
 ) -> Iterator[Callable[..., Job]]:
-    """Function that makes the `Job` of a stage and column; at the end of the block, changed files are refused.
+    """Context with a function that makes the `Job` of a stage and column; files that change during it are refused.
 
     It takes the stage, the column with its number, the folder of its parts, and the further arguments of `Job`.
 
@@ -49,7 +49,7 @@ def unchanged(
 
 
 def done_by(session: Any, job: Job, watch: Watch, steps: Sequence[str]) -> tuple[list[ShareFacts], list[PartFacts]]:
-    """Counts of each share, and facts of each part that is not empty, both in order, after the job has run.
+    """Counts of each share, and facts about each part that is not empty, in order, after the job has run.
 
     Raises:
         InputDataError: for answers that do not fit the task: the error of the first such share.
@@ -83,7 +83,7 @@ def _worked(session: Any, job: Job, watch: Watch, steps: Sequence[str], run: Cal
 
 
 def people_of(session: Any, job: Job, watch: Watch, steps: Sequence[str]) -> list[PeopleFacts]:
-    """Facts about the people of each share, in order, as the workers read them.
+    """Facts about the people of each share, in order, read by the workers.
 
     Raises:
         InputDataError: for input that does not fit the task: the error of the first such share.
@@ -102,7 +102,7 @@ def people_of(session: Any, job: Job, watch: Watch, steps: Sequence[str]) -> lis
 
 
 def digests_of(session: Any, files: Sequence[Path]) -> dict[Path, str]:
-    """SHA-256 of each file as the workers see it; workers of another version than this process are refused."""
+    """SHA-256 of each file, computed by the workers; workers of another version than this process are refused."""
     task = tasks.of_files(tuple(file.absolute() for file in files))
 
     def run() -> list[Any]:
@@ -124,7 +124,7 @@ def require_unchanged(before: dict[Path, str], after: dict[Path, str]) -> None:
 
 
 def _results(frame: Any) -> list[Any]:
-    """Results of the tasks, unpickled: the tasks run the code of this process and are as trustworthy."""
+    """Unpickled results of the tasks, which run the code of this process and are as trustworthy."""
     return [pickle.loads(content) for content in frame.toArrow().column(0).to_pylist()]  # noqa: S301
 
 
@@ -134,7 +134,7 @@ def _raise_first(job: Job, failed: Sequence[tuple[int, ShuffleDPError]]) -> None
 
 
 def _require_different(column: str | None, named: Sequence[NameFacts]) -> None:
-    """Refuse an input that names people twice; the error has counts and never a name."""
+    """Refuse an input that names a person twice; the error has counts, never a name."""
     received, distinct = sum(each.names for each in named), sum(each.distinct for each in named)
     if received != distinct:
         raise InputDataError(
@@ -145,7 +145,10 @@ def _require_different(column: str | None, named: Sequence[NameFacts]) -> None:
 
 @contextmanager
 def _watched(session: Any, watch: Watch, steps: Sequence[str]) -> Iterator[None]:
-    """Context in which ``watch`` is told how many tasks of each Spark stage are done, if the session tells that."""
+    """Context in which ``watch`` is told the number of finished tasks in each Spark stage.
+
+    Nothing is told about a remote session, which has no such numbers.
+    """
     ended, seen = threading.Event(), dict[int, str]()
     remote = "connect" in type(session).__module__
     tracker = None if remote else session.sparkContext.statusTracker()

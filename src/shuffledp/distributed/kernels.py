@@ -1,4 +1,4 @@
-"""Kernels of a worker on its share: randomize, scatter, permute, summarize, write; without any engine.
+"""Kernels of a worker on its share, without any engine: randomize, scatter, permute, summarize, write.
 
 Kernels take and give plain values, and call the same readers, randomizers, permutations and analyzers as one machine.
 All words of a task come from the key of the job and the task's own labels (column, stage, number), so that a task that
@@ -49,7 +49,7 @@ _BYTES_HELD = 1 << 26  # reports held before they are scattered
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """Facts about a column that every task of a job is told; none of them is secret.
+    """Description of a column's work that every task of a job gets; nothing in it is secret.
 
     Args:
         stage: work on a share: a name of `STAGES`.
@@ -117,7 +117,7 @@ class ShareFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NameFacts:
-    """Number of names that came to a part, and number of distinct ones."""
+    """Number of names of people sent to a part, and number of distinct names."""
 
     names: int
     distinct: int
@@ -125,7 +125,7 @@ class NameFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartFacts:
-    """Facts about a part: its number, its file, its reports, and for a view their summary."""
+    """Facts about a part: number, file, number of reports, digest, and the summary of a view."""
 
     part: int
     name: str
@@ -135,14 +135,14 @@ class PartFacts:
 
 
 class _Noted(Watch):
-    """Watch that counts answers moved into the range, and numbers by decimal mark."""
+    """Watch that counts answers clipped to the range, and numbers with decimal commas and points."""
 
     def __init__(self) -> None:
         self.count = 0
         self.written: dict[str, tuple[int, int]] = {}
 
     def clipped(self, column: str, count: int, received: int, clipping: str) -> None:
-        """Record the number of clipped answers."""
+        """Record the number of clipped answers of a column."""
         del column, received, clipping
         self.count = count
 
@@ -182,7 +182,7 @@ def sent(job: Job, share: int, send: Send) -> Iterator[Made]:
 
 
 def keep(job: Job, share: int) -> Iterator[Made]:
-    """Facts about the part that a share's reports are written to, in the order of the people; then the counts.
+    """Facts about the part with a share's reports in the order of the people, then the counts of the share.
 
     Raises:
         InputDataError: as in `scatter`.
@@ -199,7 +199,7 @@ def keep(job: Job, share: int) -> Iterator[Made]:
 
 
 def sum_up(job: Job, share: int) -> Iterator[Made]:
-    """Facts and summary of the part that a share of a view is rewritten to, in fresh order; then the counts.
+    """Facts about the part with a share of a view in fresh random order, then the counts of the share.
 
     Raises:
         InputDataError: as in `scatter`.
@@ -217,7 +217,7 @@ STAGES = {"run": scatter, "randomize": keep, "shuffle": scatter, "analyze": sum_
 
 
 def _counted(job: Job, share: int, made: RandomizedReports | StageReports, watch: "_Noted") -> Iterator[Made]:
-    """Digests and counts of the people in a share, after all of its reports have been taken."""
+    """Digests and counts of the people in a share, after all of the share's reports have been taken."""
     if made.names:
         yield from _named(job, share, made.names)
     yield ShareFacts(
@@ -226,7 +226,9 @@ def _counted(job: Job, share: int, made: RandomizedReports | StageReports, watch
 
 
 def _named(job: Job, share: int, names: Sequence[pa.Array]) -> Iterator[Block]:
-    """Blocks of keyed digests of people's names, sorted, for the parts behind those of reports and of facts.
+    """Blocks of sorted, keyed digests of people's names.
+
+    Their parts have numbers after the parts of reports and of facts.
 
     Equal names have equal digests and come to one part. Others collide with a chance below 1e-18 among 10^10 people,
     and then the input is refused.
@@ -242,7 +244,7 @@ def _named(job: Job, share: int, names: Sequence[pa.Array]) -> Iterator[Block]:
 
 
 def count_names(blocks: Sequence[Block]) -> NameFacts:
-    """Number of names in a part, and number of distinct ones."""
+    """Number of names in a part, and number of distinct names."""
     digests = np.frombuffer(b"".join(block.content for block in blocks), dtype=_NAME)
     return NameFacts(names=digests.size, distinct=np.unique(digests).size)
 
@@ -259,7 +261,7 @@ def scattered(reports: Reports, num_parts: int, origin: int, source: RandomSourc
 
 
 def in_blocks(table: pa.Table, counts: Integers, origin: int) -> Iterator[Block]:
-    """Blocks of a table's rows, ``counts[part]`` of them for each part in turn."""
+    """Blocks of a table's rows: for each part in turn, one block of ``counts[part]`` rows."""
     rows, start = table.replace_schema_metadata(None), 0
     for part, count in enumerate(counts.tolist()):
         if count:
@@ -268,7 +270,7 @@ def in_blocks(table: pa.Table, counts: Integers, origin: int) -> Iterator[Block]
 
 
 def permute(job: Job, part: int, blocks: Sequence[Block]) -> PartFacts:
-    """Facts of a part whose reports are put in uniformly random order, written and summed up."""
+    """Facts about a part, after its reports are put in uniformly random order, written and summed up."""
     pipeline = Column.from_dict(job.column).pipeline()
     return _written(job, part, gathered(pipeline, blocks, job.source("permute", part)))
 
@@ -287,14 +289,14 @@ def name_of(part: int) -> str:
 
 
 def gathered(pipeline: Pipeline, blocks: Sequence[Block], source: RandomSource) -> View:
-    """View of a part's reports in uniformly random order, which does not depend on the arrival of blocks."""
+    """View of a part's reports in uniformly random order, whatever the order in which blocks arrive."""
     table = Table.from_arrow(rows_in(blocks))
     reports = Reports.from_table(table, pipeline.randomizer.model, seeded=source.reproducible)
     return _view_of(pipeline, reports, source)
 
 
 def rows_in(blocks: Sequence[Block]) -> pa.Table:
-    """Rows of the blocks, in the order of their origin.
+    """Rows of all blocks as one table, in the order of the blocks' origin.
 
     Raises:
         EngineError: if a block came twice.
@@ -306,13 +308,13 @@ def rows_in(blocks: Sequence[Block]) -> pa.Table:
 
 
 def _view_of(pipeline: Pipeline, reports: Reports, source: RandomSource) -> View:
-    """View of a part with these reports, freshly permuted."""
+    """View of a part with these reports in fresh random order."""
     # The number of people is known only when all shares are read; a summary does not depend on it.
     return View(reports=reports, shuffle=pipeline.shuffler.model(max(1, len(reports))), source=source)
 
 
 def write_part(column: Column, parts: Iterable[Reports], path: Path, work: Path, labels: Integers | None = None) -> str:
-    """SHA-256 of a file that reports of one or more parts are written to; it replaces an earlier file at once.
+    """SHA-256 of a written file with the reports of one or more parts; it replaces an earlier file at once.
 
     ``labels``, if given, are the labels of all reports, which are then one part.
     """

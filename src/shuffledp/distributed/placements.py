@@ -1,4 +1,4 @@
-"""Placement of reports by workers, where the order of a view is near a reference order or inside strata.
+"""Placement of reports by workers, for views ordered near a reference order or inside strata.
 
 Such an order is drawn as a whole, by the shuffler of one machine, from everybody's public columns (see `placing`).
 Workers tell who takes part, with public columns (`read_people`); then each sends its reports to their rows of the
@@ -55,7 +55,7 @@ class Placement:
         return _slice_of(self.rows, self.firsts[share], self.firsts[share + 1])
 
     def window(self, part: int, num_parts: int) -> tuple[int, int]:
-        """First row of a part, and the row behind its last."""
+        """First row of a part, and the row after its last row."""
         length = self.length(num_parts)
         return min(part * length, self.firsts[-1]), min((part + 1) * length, self.firsts[-1])
 
@@ -79,7 +79,7 @@ class PeopleFacts:
 
 
 def read_people(job: Job, share: int) -> PeopleFacts:
-    """Facts about the people of a share, whose public columns are written to the private folder; nothing is randomized.
+    """Facts about the people of a share; their public columns are written to the private folder.
 
     Raises:
         InputDataError: for answers, or public columns, that do not fit the task.
@@ -101,7 +101,7 @@ def read_people(job: Job, share: int) -> PeopleFacts:
 
 
 def send(placement: Placement, job: Job, share: int) -> Iterator[Made]:
-    """Blocks of a share's reports, each sent to the part that holds the report's row, then the counts of the share."""
+    """Blocks of a share's reports, each sent to the part with the report's row, then the counts of the share."""
     rows, sent = placement.rows_of(share), 0
 
     def by_row(reports: Reports, num_parts: int, origin: int) -> Iterator[Block]:
@@ -118,7 +118,7 @@ def send(placement: Placement, job: Job, share: int) -> Iterator[Made]:
 
 
 def fill(placement: Placement, job: Job, part: int, blocks: Sequence[Block]) -> PartFacts:
-    """Facts of a part whose reports are put into their rows, written with labels, and summed up.
+    """Facts about a part, after its reports are put into their rows, written with labels and summed up.
 
     Raises:
         EngineError: if a row of the part has no report, or several.

@@ -1,4 +1,4 @@
-"""Order of a view near a reference order or inside strata, drawn for all reports before they are made.
+"""Draw of a view's order, near a reference order or inside strata, before the reports are made.
 
 The shufflers of one machine use the number of reports and people's public columns, and no content of
 the reports; they only move reports. So this process, from the public columns alone, has the shuffler itself move the
@@ -34,7 +34,7 @@ _NO_FOLDER = Path()  # folder of the task file: groups from a file beside it are
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Placed:
-    """View before its reports are made: labels, their public data, and the number of the report in each row.
+    """View before its reports are made: labels, public data of the labels, and the number of the report in each row.
 
     Args:
         view: view with numbers in place of reports.
@@ -47,13 +47,13 @@ class Placed:
     job: Job
 
     def regional(self, column: Column, parts: Path) -> ShuffleResult:
-        """Results by place; ``parts`` is the folder of the view."""
+        """Shuffle result with results by place; ``parts`` is the folder of the view."""
         return regional_of(column, self.view, self.shuffler, _NO_FOLDER, read_labeled_parts(parts, column))
 
 
 @contextmanager
 def placed(job: Job, found: Sequence[PeopleFacts]) -> Iterator[Placed]:
-    """Placement of a job's reports, drawn from the facts about people; its files are removed at the end of the block.
+    """Context with the placement of a job's reports, drawn from facts about people; its files are removed at the end.
 
     Memory of this process: the public columns, the groups or strata of the people, and 40 bytes for each report.
 
@@ -90,7 +90,7 @@ def placed(job: Job, found: Sequence[PeopleFacts]) -> Iterator[Placed]:
 
 
 def shuffler_of(column: Column, found: Sequence[PeopleFacts], people: int) -> tuple[Shuffler, Table | None]:
-    """Shuffler of these people and their public columns, if kept; the files of public columns are removed."""
+    """Shuffler for these people, and their public columns if kept; the files of public columns are removed."""
     parts = []
     for each in found:
         if each.public is not None:

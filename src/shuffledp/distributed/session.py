@@ -122,7 +122,7 @@ def _started(folder: Path) -> Any:
 
 @contextmanager
 def _interrupted_by(before: Any, session: Any) -> Iterator[None]:
-    """Context in which Ctrl-C cancels the jobs and then does what it did ``before`` PySpark, with its exit code."""
+    """Context in which Ctrl-C cancels the Spark jobs, then does the same as ``before`` PySpark."""
     if threading.current_thread() is not threading.main_thread() or before is None:  # None: not of Python
         yield
         return
@@ -143,7 +143,10 @@ def _interrupted_by(before: Any, session: Any) -> Iterator[None]:
 
 @contextmanager
 def _silent() -> Iterator[None]:
-    """Context in which this process, and for good any process it starts, write nothing to the error stream."""
+    """Context in which this process writes nothing to the error stream.
+
+    Processes that it starts meanwhile stay silent for good.
+    """
     sys.stderr.flush()
     kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
     try:
@@ -156,7 +159,7 @@ def _silent() -> Iterator[None]:
 
 
 def explained(step: Callable[[], Result]) -> Result:
-    """Result of a Spark step; its errors become ours, without their text, which may quote data.
+    """Result of a Spark step; Spark's errors are replaced by our own, since their text may quote data.
 
     Our error is raised after Spark's is gone, so that no printed or recorded error has Spark's attached.
     """

@@ -95,7 +95,7 @@ def read_share(
     present: Sequence[str] = (),
     progress: Progress | None = None,
 ) -> Iterator[pa.RecordBatch]:
-    """Batches of a share, as `shuffledp.files.table_files.read_table` reads them; possibly none."""
+    """Batches of a share's rows, as `shuffledp.files.table_files.read_table` reads them; possibly no batch."""
     del progress  # progress over all shares is unknown here
     for piece in share.pieces:
         if piece.group is None:

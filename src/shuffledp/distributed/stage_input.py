@@ -1,4 +1,4 @@
-"""Input of a job that an earlier stage wrote: the listed files, and their reports by share."""
+"""Input of a job from an earlier stage: the listed files, and their reports by share."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Kernels as tasks of Spark: from Arrow batches to Arrow batches, in a worker.
+"""Kernels as tasks of Spark: a worker reads Arrow batches and returns Arrow batches.
 
 Our own errors come back as values, so that Spark neither repeats the task nor writes them down; of any
 other error only the type is told, since its text may quote data.
@@ -29,7 +29,7 @@ Task = Callable[[Batches], Iterator[pa.RecordBatch]]
 
 
 def of_shares(job: Job) -> Task:
-    """Task that runs the job's stage on shares, given their numbers: blocks, then other results in one more part."""
+    """Spark task that runs the job's stage on shares given by number: blocks, then other results in one more part."""
     kernel = kernels.STAGES[job.stage] if job.placement is None else partial(placements.send, job.placement)
 
     def task(batches: Batches) -> Iterator[pa.RecordBatch]:
@@ -47,7 +47,7 @@ def of_shares(job: Job) -> Task:
 
 
 def of_parts(job: Job) -> Task:
-    """Task that permutes, writes and sums up parts, given their blocks; results of shares are passed on."""
+    """Spark task that permutes, writes and sums up parts from their blocks; results of shares are passed on."""
 
     def task(batches: Batches) -> Iterator[pa.RecordBatch]:
         parts: dict[int, list[Block]] = {}
@@ -74,7 +74,7 @@ def _of_part(job: Job, part: int, blocks: list[Block]) -> PartFacts | NameFacts:
 
 
 def of_people(job: Job) -> Task:
-    """Task that tells facts about the people of shares, given the shares' numbers."""
+    """Spark task that tells facts about the people of shares given by number."""
 
     def task(batches: Batches) -> Iterator[pa.RecordBatch]:
         for share in _numbers(batches):
@@ -89,7 +89,7 @@ def of_people(job: Job) -> Task:
 
 
 def of_files(files: tuple[Path, ...]) -> Task:
-    """Task that tells the digest of an input file, and the version of the worker."""
+    """Spark task that tells the digest of an input file, and the version of the worker."""
 
     def task(batches: Batches) -> Iterator[pa.RecordBatch]:
         for number in _numbers(batches):
@@ -116,7 +116,7 @@ def _row(schema: pa.Schema, *values: Any) -> pa.RecordBatch:
 
 
 def _told(made: Iterator[Any]) -> Iterator[Any]:
-    """Results of a kernel; foreign errors become ours, without their text and cause."""
+    """Results of a kernel; errors of other libraries are replaced by our own, without text and cause."""
     while True:
         try:
             each = next(made)

@@ -1,4 +1,4 @@
-"""Parties of a collection as programs, and what they send each other: people's devices, shuffler, analyzer, relay.
+"""Programs of a collection's parties (people's devices, shuffler, analyzer, relay), and their messages.
 
 In reading order: `wire` (messages, keys, tokens: bytes in, values out, no network), `store` (durable files of all
 parties), `http` (requests and answers of all parties), `issuer` (tokens for invited people), `service` (shuffler,

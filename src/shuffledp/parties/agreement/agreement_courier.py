@@ -1,4 +1,4 @@
-"""Courier of an agreement: the analyst, who asks each host for its messages and hands them to the others.
+"""Courier of an agreement: the analyst carries each host's messages to the other hosts.
 
 A courier can keep messages back, and forge none. It keeps nothing: after an interruption it asks again.
 """
@@ -29,7 +29,7 @@ _OVER = (Stage.AGREED, Stage.REFUSED)
 
 @dataclass(frozen=True, slots=True)
 class HostStanding:
-    """Standing of a host in an agreement, as it says itself.
+    """Standing of a host in an agreement, as told by the host.
 
     Args:
         stage: its stage; None if it does not answer.
@@ -92,7 +92,7 @@ class Courier:
             await asyncio.sleep(pauses.next())
 
     async def round(self) -> list[HostStanding]:
-        """Standing of each host, after all that it waits for and others show is handed over once."""
+        """Standing of each host, after each available message that a host waits for is handed over once."""
         found = [await self._ask(host) for host in self._rules.hosts]
         if all(each.stage in (None, *_OVER) for each in found):
             return found
@@ -106,7 +106,7 @@ class Courier:
         return found
 
     async def _collect(self) -> None:
-        """Ask hosts for the messages that were not seen yet, each kind when all of the kind before are there."""
+        """Ask the hosts for messages not seen yet, one kind after the other; stop at an incomplete kind."""
         for kind in _KINDS:
             for host in self._held.lacks(kind, self._rules):
                 try:
@@ -140,7 +140,7 @@ class Courier:
         return HostStanding(stage, tuple(each for each in answer.hosts if each in self._rules.hosts), refusal)
 
     async def _answer(self, host: int, handed: Handed) -> Standing | None:
-        """Answer of a host; None if it does not answer now.
+        """Answer of a host; None if the host does not answer now.
 
         Raises:
             RemoteProtocolError: if it answers otherwise than the protocol says.
@@ -175,7 +175,7 @@ class Courier:
         )
 
     def _refuse(self, standings: Sequence[HostStanding]) -> None:
-        """Raise the error of an agreement that will never be, by own evidence first, then by what hosts say."""
+        """Raise the error of a failed agreement, by the courier's own evidence first, then by the hosts' words."""
         urls = [each.url for each in self._collection.hosts]
         own = self._held.refusal
         if own is not None and own.reason is not Reason.TOO_FEW:
@@ -188,7 +188,10 @@ class Courier:
 
 
 async def _content(answer: httpx.Response) -> bytes:
-    """Content of an answer, read up to the length of the longest standing: a host that lies may never end it."""
+    """Content of an answer, read up to the length of the longest standing.
+
+    A host that lies may never end its answer.
+    """
     content = bytearray()
     async for part in answer.aiter_bytes():
         content += part
@@ -198,7 +201,7 @@ async def _content(answer: httpx.Response) -> bytes:
 
 
 def in_words(refusal: Refusal, urls: Sequence[str]) -> str:
-    """A refusal in words, with the addresses of the hosts.
+    """Text of a refusal, with the addresses of the hosts.
 
     Example:
         >>> in_words(Refusal(Reason.LIES, 1), ["https://a.example", "https://b.example"])[:33]

@@ -12,7 +12,7 @@ from shuffledp.survey import Collection
 
 
 class Reason(IntEnum):
-    """Reason for which nothing is released."""
+    """Reason for which an agreement releases nothing."""
 
     NONE = 0
     TOO_FEW = 1  # of fewer people than are needed do all hosts have every share
@@ -21,7 +21,7 @@ class Reason(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Refusal of an agreement, for ever; with the number of the host that it names, if it names one."""
+    """Final refusal of an agreement: the reason, and the number of a host if the reason names one."""
 
     reason: Reason
     host: int | None = None
@@ -55,7 +55,7 @@ class AgreementRules:
         return range(len(self.keys))
 
     def judged(self, sets: Sequence[Sequence[bytes]]) -> Refusal | list[bytes]:
-        """Digests of the complete sets, which all hosts have, ascending, by the sets of each; or why there is none."""
+        """Digests of the complete sets (those that all hosts have), ascending; a refusal if there are too few."""
         having = Counter(chain.from_iterable(sets))
         complete = sorted(each for each, count in having.items() if count == len(sets))
         return Refusal(Reason.TOO_FEW) if len(complete) < self.needed else complete

@@ -1,4 +1,4 @@
-"""Steps of a host in an agreement: a state, a message of another host, the next state; without disk or network.
+"""Steps of a host in an agreement: from a state and a message to the next state, without disk or network.
 
 A host freezes the sets that it has, and commits itself to them. When it holds the commitments of all hosts it reveals
 its sets, and when it holds all reveals it signs which sets are complete: once, for ever. When it holds all signatures,
@@ -77,7 +77,7 @@ Outputs = tuple[type, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Held:
-    """Messages of an agreement that a party holds: its state.
+    """State of a party in an agreement: the messages that the party holds.
 
     Args:
         me: number of the host; None for the analyst.
@@ -90,7 +90,7 @@ class Held:
     refusal: Refusal | None = None
 
     def stage(self, rules: AgreementRules) -> Stage:
-        """Stage of the party, which follows from what it holds."""
+        """Stage of the party, which follows from the messages that it holds."""
         if self.refusal is not None:
             return Stage.REFUSED
         if self.me is not None and (Kind.COMMITMENT, self.me) not in self.messages:
@@ -105,21 +105,24 @@ class Held:
         return WAITED_FOR.get(self.stage(rules), Kind.NONE)
 
     def lacks(self, kind: Kind, rules: AgreementRules) -> list[int]:
-        """Hosts whose message of a kind the party does not hold."""
+        """Numbers of the hosts whose message of a kind the party does not hold."""
         return [host for host in rules.hosts if (kind, host) not in self.messages]
 
     def shown(self, kind: Kind, rules: AgreementRules) -> Agreeing | None:
-        """The host's own message of a kind, if others may have it by now: no reveal before all have committed."""
+        """Host's own message of a kind, if others may have it by now.
+
+        No reveal is shown before all hosts have committed themselves.
+        """
         own = None if self.me is None else self.messages.get((kind, self.me))
         return None if kind is Kind.REVEAL and self.lacks(Kind.COMMITMENT, rules) else own
 
     def commitments(self, rules: AgreementRules) -> tuple[Commitment, ...]:
-        """Commitments of all hosts, in their order, as far as the party holds them."""
+        """Commitments that the party holds, in the order of the hosts."""
         found = (self.messages.get((Kind.COMMITMENT, host)) for host in rules.hosts)
         return tuple(each for each in found if isinstance(each, Commitment))
 
     def judged(self, rules: AgreementRules) -> Refusal | list[bytes]:
-        """Complete sets by the reveals of all hosts, or why nothing is released.
+        """Digests of the complete sets by the reveals of all hosts, or the refusal.
 
         Raises:
             LocalProtocolError: if the party does not hold all reveals.
@@ -130,18 +133,18 @@ class Held:
         return rules.judged([each.sets for each in found if isinstance(each, Reveal)])
 
     def holding(self, *messages: Agreeing) -> "Held":
-        """State that holds these messages besides."""
+        """State that also holds these messages."""
         further = {(kind_of(each), each.host): each for each in messages}
         return replace(self, messages={**self.messages, **further})
 
 
 def frozen(me: int, reveal: Reveal, signer: Signer) -> Held:
-    """State of a host that has frozen its sets: its commitment, and the reveal that it does not show yet."""
+    """State of a host with frozen sets: its commitment, and the reveal that it keeps to itself so far."""
     return Held(me=me).holding(signer.commitment(reveal), reveal)
 
 
 def step(held: Held, message: Agreeing, rules: AgreementRules, signer: Signer | None) -> tuple[Held, Outputs]:
-    """Next state and outputs after a message of another host, by `TRANSITIONS`; the same message again changes nothing.
+    """Next state and outputs after a message of another host, by `TRANSITIONS`; a repeated message changes nothing.
 
     Guarantees:
         1. A host shows its reveal only when it holds the commitments of all hosts.
@@ -184,7 +187,7 @@ def step(held: Held, message: Agreeing, rules: AgreementRules, signer: Signer | 
 
 
 def _check(held: Held, message: Agreeing, rules: AgreementRules) -> None:
-    """Refuse a message that another host of this collection has not signed, with all that is in it."""
+    """Refuse a message unless another host of this collection has signed it; commitments inside are checked too."""
     if message.collection_id != rules.collection_id:
         raise RemoteProtocolError("a message of an agreement must be of its collection; it is of another.")
     if message.host not in rules.hosts or message.host == held.me:
@@ -197,7 +200,7 @@ def _check(held: Held, message: Agreeing, rules: AgreementRules) -> None:
 
 
 def _liar(held: Held, message: Agreeing, rules: AgreementRules) -> int | None:
-    """Host that has signed two things which contradict each other, as far as a message and those held show it."""
+    """Number of a host that has signed contradictory messages; None if none is known."""
     before = held.messages.get((Kind.COMMITMENT, message.host))
     committed = before.revealed_sha256 if isinstance(before, Commitment) else None
     if isinstance(message, Commitment):

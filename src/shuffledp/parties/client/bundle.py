@@ -1,4 +1,6 @@
-"""Bundle of the client's modules as one script, since browsers load no modules from local files; and templates.
+"""Bundle of the browser client's modules as one script, and templates of pages.
+
+Browsers load no modules from local files.
 
 Each module becomes a function of its own, so that other modules see only its exports.
 """
@@ -36,7 +38,7 @@ def filled(template: str, parts: Mapping[str, str]) -> str:
 
 
 def allowed(source: str) -> str:
-    """Content-security-policy source that allows this script or style alone.
+    """Source for a content security policy that allows this script or style alone.
 
     Example:
         >>> allowed("")
@@ -61,7 +63,7 @@ def script_of(first: str) -> str:
 
 
 def _in_order(name: str, seen: set[str]) -> Iterator[str]:
-    """Names of a module's imports and of the module, in the order of loading, each once."""
+    """Names of a module and all its imports, each once, in the order of loading."""
     seen.add(name)
     for found in _IMPORT.finditer(source_of(name)):
         if found[2] not in seen:

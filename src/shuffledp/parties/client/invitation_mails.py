@@ -1,4 +1,4 @@
-"""Invitations by mail: one message for each invited person, to be opened in a mail program and sent.
+"""Invitations by mail: one draft for each invited person, to be opened in a mail program and sent.
 
 Each message holds the secret of one person. It is a draft: this library sends no mail.
 """
@@ -15,13 +15,13 @@ _COLUMNS = ("mail", "email", "e-mail")  # names of the column with addresses, in
 
 
 def mail_column(header: Sequence[str]) -> int | None:
-    """Place of the column with mail addresses in the header of a list of people; None without one."""
+    """Place of the mail address column in the header of a list of people; None if there is none."""
     named = [each.strip().lower() for each in header]
     return next((named.index(each) for each in _COLUMNS if each in named), None)
 
 
 def invitation_mail(collection: Collection, address: str, link: str, *, again: bool = False) -> bytes:
-    """Draft of a message (RFC 5322) to one person, in the language of the task if its words exist, else in English.
+    """Mail draft (RFC 5322) that invites one person, in the language of the task or else in English.
 
     Args:
         collection: collection of the invitation.

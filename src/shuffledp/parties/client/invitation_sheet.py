@@ -16,7 +16,7 @@ _CARD = "<!-- card -->\n"  # stands before and after a person's card in the temp
 
 
 def invitation_sheet(collection: Collection, links: Iterable[tuple[str, str]], *, again: bool = False) -> str:
-    """HTML page of invitations, in the language of the task if its words exist, else in English.
+    """HTML page of invitations to print, in the language of the task or else in English.
 
     Guarantees:
         1. It loads nothing, and runs no script.

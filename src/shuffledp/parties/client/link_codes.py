@@ -1,4 +1,4 @@
-"""QR codes of links (ISO/IEC 18004), to answer with a phone from a link on paper or on a screen."""
+"""QR codes of links (ISO/IEC 18004), for phones to scan from paper or a screen."""
 
 from contextlib import suppress
 from io import BytesIO

@@ -41,7 +41,7 @@ class PageWords:
         return cls(known, json.loads(source_of(f"words/{known}.json")))
 
     def told(self, name: str, **parts: str) -> str:
-        """Sentence with its parts filled in.
+        """Sentence of this name with its parts filled in.
 
         Example:
             >>> PageWords.of("es").told("bin", lower="0", upper="18")
@@ -59,7 +59,7 @@ class PageWords:
         return self.written(f"{value:,}")
 
     def percent(self, chance: float) -> str:
-        """Percentage of a chance, to three digits.
+        """Percentage of a chance, with three digits.
 
         Example:
             >>> PageWords.of("en").percent(0.7866)
@@ -68,7 +68,7 @@ class PageWords:
         return str(self.table["numbers"]["percent"]).format(number=self.written(f"{100 * chance:.3g}"))
 
     def percent_of(self, text: str) -> str:
-        r"""Percentage given as "78.7%", in the spelling of this language with the same digits.
+        r"""Percentage such as "78.7%", respelled for this language with the same digits.
 
         Example:
             >>> PageWords.of("de").percent_of("78.7%")
@@ -102,6 +102,6 @@ class PageWords:
         }
 
     def written(self, number: str) -> str:
-        """Number in English spelling, rewritten with this language's marks."""
+        """Number in English spelling, respelled with this language's marks."""
         marks = self.table["numbers"]
         return number.translate({ord("."): marks["decimal"], ord(","): marks["thousands"]})

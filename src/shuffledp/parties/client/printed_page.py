@@ -1,4 +1,4 @@
-"""Pages of a collection to print: the head and the parts that they share, and the poster for an open link."""
+"""Pages of a collection to print: their common head and parts, and the poster for an open link."""
 
 from html import escape
 
@@ -10,12 +10,12 @@ from shuffledp.survey import Collection
 
 
 def words_of(collection: Collection) -> PageWords:
-    """Words of a page to print, in the language of the task if they exist, else in English."""
+    """Words of a page to print, in the language of the task or else in English."""
     return PageWords.of(collection.task.written.language or LANGUAGES[0])
 
 
 def template_of(name: str) -> str:
-    """Template of a page to print: the common head, then the body in this file of ``js/``."""
+    """Template of a page to print: the common head, then the body from a file in ``js/``."""
     return source_of("printed_head.html") + source_of(name)
 
 
@@ -42,7 +42,7 @@ def parts_of(collection: Collection) -> dict[str, str]:
 
 
 def poster(collection: Collection) -> str:
-    """Poster for a survey that anybody may answer: questions, link and QR code on a page, in the language of the task.
+    """Poster of an open survey: questions, link and QR code on one page, in the language of the task.
 
     Guarantees:
         1. It loads nothing, and runs no script.

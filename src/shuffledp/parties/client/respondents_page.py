@@ -1,4 +1,4 @@
-"""Page for respondents: one file that asks, randomizes, seals and sends, and that anybody may serve.
+"""Page for respondents: one file that asks, randomizes, seals and sends; any server may serve it.
 
 One file can be compared with the digest in the invitation byte by byte, and
 can be opened from the disk. It loads nothing, and its policy lets it speak to the shuffler alone, or to a
@@ -41,7 +41,7 @@ _MARK = b'<script type="application/json" id="data">'
 
 
 def with_page(collection: Collection, url: str) -> tuple[Collection, bytes]:
-    """Collection completed by its page at an address, and the page itself in UTF-8.
+    """Collection with the address and digest of its page, and the page itself in UTF-8.
 
     Guarantees:
         1. The page holds all that it needs, and names no other address to the browser than the
@@ -108,7 +108,7 @@ def _page(draft: Collection) -> str:
 
 
 def _banners(draft: Collection, words: PageWords) -> list[str]:
-    """Sentences above everything else: what the collection is not, or how little of it is apart."""
+    """Sentences at the top of the page: that this is a demonstration, or that it runs in a local network."""
     said = {"demonstration": draft.demonstration, "local_network": draft.local}
     return [words.told(name) for name, holds in said.items() if holds]
 
@@ -156,18 +156,18 @@ def _data(draft: Collection, words: PageWords) -> dict[str, Any]:
 
 
 def _stands_out(needed: Trust) -> bool:
-    """Whether trust is a danger that the page does not say on top already."""
+    """Whether trust is a danger that the top of the page does not mention yet."""
     return needed.is_danger and needed not in _SAID_FIRST
 
 
 def _script_words(draft: Collection, words: PageWords) -> Mapping[str, Any]:
-    """Words of the script; in a local network, where nothing is sealed, some are others."""
+    """Words of the script; some differ in a local network, where nothing is sealed."""
     script = words.table["script"]
     return {**script, "said": {**script["said"], **words.table["local"]}} if draft.local else script
 
 
 def _party(draft: Collection, role: str) -> str:
-    """Party as people know it: its name in quotation marks, if it has one, and its address or else its key."""
+    """Text that names a party: its name in quotation marks, if any, and its address or else its key."""
     address, name = draft.addresses[role] or draft.analyzer.words, draft.names.to_dict().get(role)
     return address if name is None else f'"{printable(name)}" ({address})'
 
@@ -195,13 +195,13 @@ def _dangers(draft: Collection, words: PageWords) -> Iterator[str]:
 
 
 def _is_read_together(draft: Collection) -> bool:
-    """Whether all messages of a person to one question tell the answer, as those of a sum do."""
+    """Whether the messages of a person to one question together tell the answer, as in a sum."""
     models = [column.randomizer.randomizer().model for column in draft.task.columns]
     return any(isinf(model.guarantee.epsilon) for model in models)
 
 
 def _several(draft: Collection) -> str:
-    """Parties that have one operator, separated by commas."""
+    """Names of the parties that one operator runs, separated by commas."""
     return ", ".join(_party(draft, role) for role in draft.one_operator)
 
 
@@ -218,7 +218,7 @@ def _language(draft: Collection) -> str:
 
 
 def _received(draft: Collection, words: PageWords) -> str:
-    """Sentence on who sees where a report comes from."""
+    """Sentence on the parties that see where a report comes from."""
     parts = {"shuffler": _party(draft, "shuffler"), "minimum": words.number(draft.minimum)}
     if draft.further_shufflers:
         return words.told("direct_hosts", hosts=_hosts(draft, words), minimum=parts["minimum"])
@@ -231,13 +231,13 @@ def _received(draft: Collection, words: PageWords) -> str:
 
 
 def _hosts(draft: Collection, words: PageWords) -> str:
-    """Hosts of a sum, as people know them."""
+    """Text that names the hosts of a sum, each as `_party` does."""
     *others, last = (_party(draft, host_role(number)) for number in range(len(draft.hosts)))
     return words.told("several", others=", ".join(others), last=last)
 
 
 def _once(draft: Collection, words: PageWords) -> Iterator[str]:
-    """Sentences on how the issuer makes people answer only once, and what it learns; none without an issuer."""
+    """Sentences on one answer per person, and on what the issuer learns; none without an issuer."""
     if draft.issuer is None:
         return
     parts = {"issuer": _party(draft, "issuer"), "analyst": _party(draft, "analyzer")}
@@ -248,7 +248,7 @@ def _once(draft: Collection, words: PageWords) -> Iterator[str]:
 
 
 def _plainly(statement: PrivacyStatement, words: PageWords) -> list[str]:
-    """Plain sentence on what a statement means for one person; empty if no chance of a guess applies."""
+    """Plain sentence on what a statement means for one person; empty if no guessing chance applies."""
     guess = guess_of(statement)
     if guess is None:
         return []
@@ -257,7 +257,7 @@ def _plainly(statement: PrivacyStatement, words: PageWords) -> list[str]:
 
 
 def _alone(draft: Collection, words: PageWords) -> dict[str, list[str]]:
-    """Notes on what a single report tells at a large local loss: dangers first, then the rest.
+    """Notes on what a single report tells at a large local privacy loss: dangers first, then other notes.
 
     Of several questions each note begins with those that it is about.
     """
@@ -280,7 +280,7 @@ def _alone(draft: Collection, words: PageWords) -> dict[str, list[str]]:
 
 
 def _weakness(statement: PrivacyStatement, words: PageWords) -> list[str]:
-    """Warnings about a weak guarantee in the page's words; none for a guarantee in the statement's own words."""
+    """Warnings about a weak guarantee, in the page's words; none if only the statement's own words fit."""
     guarantee = statement.guarantee
     if guess_of(statement) is None or not isinstance(guarantee, DifferentialPrivacy):
         return []
@@ -290,7 +290,7 @@ def _weakness(statement: PrivacyStatement, words: PageWords) -> list[str]:
 
 
 def _meaning(statement: PrivacyStatement) -> str:
-    """Guarantee in the statement's own words; "" if the page has a plainer sentence about guesses."""
+    """Guarantee in the statement's own words; "" if the page has a plainer sentence about guessing."""
     return statement.sentence_of(statement.guarantee) if guess_of(statement) is None else ""
 
 
@@ -308,7 +308,7 @@ def _question(column: Column, words: PageWords) -> dict[str, Any]:
 
 
 def _after(column: Column, task: Task) -> dict[str, Any]:
-    """Answer to an earlier question after which this one is asked, by its number; nothing where everybody is."""
+    """Condition of a question: number of an earlier question and the answer; empty if everybody is asked."""
     after = column.after
     if after is None:
         return {}
@@ -317,5 +317,5 @@ def _after(column: Column, task: Task) -> dict[str, Any]:
 
 
 def _asked(column: Column) -> str:
-    """Text of the question; without one, the names of the columns, joined by "&" in any language."""
+    """Text of the question; if it has none, the names of its columns joined by "&"."""
     return " & ".join(map(printable, column.inputs)) if column.question is None else printable(column.question)

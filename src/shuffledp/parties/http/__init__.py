@@ -1,4 +1,4 @@
-"""HTTP as all parties serve and ask it, whatever their role.
+"""HTTP servers and clients that all parties share, whatever their role.
 
 In reading order: `event_log` (all that is ever logged), `http_messages` (bodies within limits, and error answers of one
 length), `readiness` (whether there is room to store), `web_pages` (pages for people who answer); `connections` and

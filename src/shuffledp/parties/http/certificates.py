@@ -1,4 +1,4 @@
-"""TLS certificate files: read before anything is served or sent, named in errors, and read anew when they change."""
+"""TLS certificate files, read before a server or client starts, and read again when they change."""
 
 import asyncio
 import ssl
@@ -13,7 +13,7 @@ _SECONDS_BETWEEN = 10.0  # looks at whether files have changed
 
 
 def trusted(file: Path | None, *, name: str) -> ssl.SSLContext:
-    """Certificates that a client trusts: those in a file, or the system's and those that come with httpx.
+    """TLS context of a client: it trusts the certificates in a file, or the system's and httpx's.
 
     Raises:
         InvalidParameterError: if the file is unreadable, or holds no certificate.
@@ -41,7 +41,7 @@ def check_pair(certificate: str, key: str) -> None:
 
 
 async def follow_pair(context: ssl.SSLContext, certificate: str, key: str, *, told: Callable[[bool], None]) -> None:
-    """Take a renewed certificate and key into a server's context, for the connections that come after.
+    """Load a renewed certificate and key into a server's context, for all later connections.
 
     While the two files do not belong together, as between the writing of one and of the other, the earlier ones stay.
 
@@ -68,7 +68,7 @@ async def follow_pair(context: ssl.SSLContext, certificate: str, key: str, *, to
 
 
 def _state_of(*files: str) -> tuple[tuple[int, int, int] | None, ...]:
-    """State of a file that changes with its content: number, size and time; None for a file that is not there."""
+    """State of each file, to notice changes: inode number, size and time; None for a missing file."""
     found: list[tuple[int, int, int] | None] = []
     for each in files:
         try:

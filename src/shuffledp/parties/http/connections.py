@@ -62,7 +62,7 @@ class Connection(asyncio.Protocol, ABC):
     loop: asyncio.AbstractEventLoop
 
     def begins(self) -> None:
-        """Take a place among all connections."""
+        """Count this connection among all connections of the server."""
         self.has_head, self.address = False, ""
         self._accepting = asyncio.current_task()  # a task that ends with the TLS handshake
         self.all.add(self)
@@ -95,7 +95,7 @@ class Connection(asyncio.Protocol, ABC):
             self._goes_on()
 
     def extensions(self) -> dict[str, Any]:
-        """Extensions of a request's scope, with which the wait ends once it is known to come from a party."""
+        """Extensions of a request's scope: a function to call once the request is known to come from a party."""
         return {_TRUSTED: {"known": partial(self.all.is_served, self)}}
 
     def pause_writing(self) -> None:
@@ -120,7 +120,7 @@ class Connection(asyncio.Protocol, ABC):
 
     @abstractmethod
     def is_ahead(self) -> bool:
-        """Whether the next request began before the last answer: otherwise one client could be served always."""
+        """Whether the next request began before the last answer; such a client must not be served for ever."""
 
     def waits_for_next(self) -> None:
         """Wait for the next request, after an answer."""
@@ -137,7 +137,7 @@ class Connection(asyncio.Protocol, ABC):
 
 
 class Connections:
-    """All connections of a server, and the times since which some wait for their client."""
+    """All connections of a server, and for waiting connections the time since which they wait."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits, self._is_sweeping = limits, False
@@ -156,14 +156,14 @@ class Connections:
             self._end(next(iter(self._since)))
 
     def has_address(self, connection: Connection) -> None:
-        """Count a connection under its address; above the limit of an address, another of its connections is closed."""
+        """Count a connection under its address; above the limit of an address, one of its connections is closed."""
         theirs, most = self._of_address[connection.address], self._limits.connections_of_an_address
         theirs[connection] = None
         if most and len(theirs) > most:
             self._end(min(theirs, key=lambda each: self._since.get(each, float("inf"))))
 
     def waits(self, connection: Connection, *, anew: bool = True) -> None:
-        """Note that a connection waits for its client from now on, or from before if not ``anew``."""
+        """Note that a connection waits for its client from now on; unless ``anew``, an earlier start counts."""
         if connection not in self._all or (not anew and connection in self._since):
             return
         self._since.pop(connection, None)
@@ -190,7 +190,7 @@ class Connections:
         connection.end()
 
     def _sweep(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Close connections that wait too long for a head or a reader, again and again while any connection waits."""
+        """Close connections that wait too long for a head or a reader, repeatedly while any connection waits."""
         end = loop.time() - self._limits.seconds_idle
         for each in [each for each, since in self._since.items() if since <= end and not each.has_head]:
             self._end(each)

@@ -57,11 +57,14 @@ class EventLog:
         self._going_on: set[Happened] = set()  # events written by `at_first` since the last flush but one
 
     def __call__(self, event: Happened, count: int = 1) -> None:
-        """Write one line for an event; ``count`` is of reports, attempts or collections, by kind of event."""
+        """Write one line for an event; ``count`` is the number of reports, attempts or collections."""
         self._write(json.dumps({"event": event.value, "count": int(count)}) + "\n")
 
     def later(self, event: Happened, count: int = 1) -> None:
-        """Count an event caused by a person's request, to be written later, since its time would be the person's."""
+        """Count an event caused by a person's request, to be written later.
+
+        The time of writing would otherwise be the time of the person's request.
+        """
         self._later[event] += count
 
     def at_first(self, event: Happened) -> None:
@@ -83,7 +86,10 @@ class EventLog:
         self._later.clear()
 
     def instead_of_others(self) -> None:
-        """Replace all libraries' logs in this process by counts of records, since their texts may hold addresses."""
+        """Replace all libraries' logs in this process by counts of records.
+
+        The texts of the records may hold addresses.
+        """
         root = logging.getLogger()
         root.handlers[:] = [_Silent(self)]
         for name in list(logging.root.manager.loggerDict):

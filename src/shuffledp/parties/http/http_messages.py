@@ -36,7 +36,10 @@ Known = TypeVar("Known")
 
 
 class Problem(Enum):
-    """Kinds of refusals with their statuses; kinds registered elsewhere (RFC 9457, section 4.2) have their full URI."""
+    """Kinds of refusals with their HTTP statuses.
+
+    Kinds registered elsewhere (RFC 9457, section 4.2) have their full URI.
+    """
 
     INVALID_MESSAGE = 400, "invalidMessage"
     OTHER_GATEWAY_KEY = 400, "https://iana.org/assignments/http-problem-types#ohttp-key"
@@ -84,7 +87,7 @@ class Refused(Exception):  # noqa: N818  not an error of ours
 
 
 def of_collection(request: Request, known: Mapping[str, Known]) -> Known:
-    """Entry for the collection that the path names; refused if there is none."""
+    """Entry for the collection that the path names; the request is refused if there is none."""
     found = known.get(request.path_params["id"])
     if found is None:
         raise Refused(Problem.UNRECOGNIZED_COLLECTION)
@@ -121,7 +124,7 @@ async def whole_body(scope: Scope, receive: Receive, *, media_type: str, most: i
 
 
 def _seconds(length: int) -> float:
-    """Seconds in which a body of this length must be there."""
+    """Time limit in seconds for a body of this length."""
     return SECONDS_OF_BODY + max(0, length - _USUAL) / _A_SECOND
 
 
@@ -190,7 +193,7 @@ def ok_response(content: bytes, media_type: str) -> Response:
 
 
 def application(routes: list[Route], *, log: EventLog, tries: Sequence[Try]) -> Starlette:
-    """Web application whose errors are all answered by a `Problem`.
+    """Web application that answers every error by a `Problem`.
 
     ``/healthz`` tells that it is alive, and ``/readyz`` whether data can be stored, by ``tries``.
     """
@@ -210,7 +213,7 @@ def application(routes: list[Route], *, log: EventLog, tries: Sequence[Try]) -> 
 
 
 def problem_of(error: Exception, log: EventLog) -> Problem:
-    """Problem that answers an error which ends a request."""
+    """Problem with which to answer an error in a request."""
     match error:
         case Refused():
             return error.problem

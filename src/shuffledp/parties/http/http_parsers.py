@@ -1,4 +1,4 @@
-"""Connections with each parser of HTTP that the web server has: h11, and the faster httptools where installed."""
+"""Connections for the web server's two HTTP parsers: h11, and the faster httptools if installed."""
 
 from typing import Any
 
@@ -45,7 +45,7 @@ def fastest_parser() -> type[Connection]:
 
 
 def limited(limits: Limits, parser: type[Connection] | None = None) -> type[Any]:
-    """Protocol class for the connections of one server, which no other server counts."""
+    """Protocol class for the connections of one server, counted apart from other servers' connections."""
     return type("Limited", (parser or fastest_parser(),), {"all": Connections(limits)})
 
 
@@ -61,7 +61,7 @@ def with_httptools() -> type[Connection]:
             self.begins()
 
         def data_received(self, data: bytes) -> None:
-            """Read received data; closed if a head, or anything else that is no body, is too long."""
+            """Read received data; close the connection if a head, or anything else but a body, is too long."""
             self._has_progress = False
             super().data_received(data)
             self._without_progress = 0 if self._has_progress else self._without_progress + len(data)
@@ -71,7 +71,7 @@ def with_httptools() -> type[Connection]:
                 self.received()
 
         def on_message_begin(self) -> None:
-            """Begin a request; closed if too many wait for their answers."""
+            """Begin a request; close the connection if too many requests wait for their answers."""
             if len(self.pipeline) >= _MOST_AHEAD:
                 self.end()
                 raise ConnectionAbortedError
@@ -80,7 +80,7 @@ def with_httptools() -> type[Connection]:
             self.scope["extensions"] = self.extensions()
 
         def on_header(self, name: bytes, value: bytes) -> None:
-            """Keep a field of a head, and no field that follows a body."""
+            """Keep a header field; a field after a body is dropped."""
             if self._begins_next:
                 super().on_header(name, value)
 
@@ -99,7 +99,7 @@ def with_httptools() -> type[Connection]:
             return self._begins_next or bool(self.pipeline)
 
         def on_response_complete(self) -> None:
-            """Wait for the next request, or go on with one that is there."""
+            """Wait for the next request, or continue with one that has come already."""
             self.waits_for_next()
             super().on_response_complete()
             self.received()

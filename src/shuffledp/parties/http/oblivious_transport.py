@@ -41,7 +41,7 @@ class ObliviousTransport(httpx.BaseTransport):
         self._prefix = urlsplit(collection.shuffler.url).path
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        """Shuffler's answer; or the answer of the relay or gateway, if one of them stops the request.
+        """Shuffler's answer; or the answer of the relay or gateway, if it stops the request.
 
         Raises:
             httpx.TransportError: if no answer comes.
@@ -56,7 +56,7 @@ class ObliviousTransport(httpx.BaseTransport):
         return self._through(last, inside)[1]
 
     def _through(self, relay: str, inside: bytes) -> tuple[bool, httpx.Response]:
-        """Shuffler's sealed answer through one relay (True), or another's; errors as in the caller."""
+        """Whether an answer through one relay is sealed by the gateway, and the opened or unsealed answer."""
         *others, last = self._keys.configs_at(self._clock())
         for config in (*others, last):
             body, exchange = encapsulate(config, inside)

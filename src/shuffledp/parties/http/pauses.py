@@ -1,10 +1,12 @@
-"""Pauses between attempts at something that fails, so that whoever is asked is not asked by everybody at once."""
+"""Pauses between failed attempts, of random length so that clients do not all ask at once."""
 
 import secrets
 
 
 class Pauses:
-    """Pauses that double with each failure, each times a random factor from 0.5 to 1.5 that hides its cause.
+    """Pauses that double with each failure, each times a random factor from 0.5 to 1.5.
+
+    The factor hides the cause of the failure.
 
     Guarantees:
         1. No pause is longer than 1.5 times ``longest``.
@@ -31,7 +33,7 @@ class Pauses:
         self.begin_anew()
 
     def begin_anew(self) -> None:
-        """Make the next pause the first one again, after an attempt that did not fail."""
+        """Make the next pause as short as the first, after a successful attempt."""
         self._seconds = self._first
 
     def next(self) -> float:

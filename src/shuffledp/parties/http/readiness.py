@@ -1,4 +1,4 @@
-"""Readiness of a service to store data, found by a try at most once in some seconds.
+"""Readiness of a service to store data, tested at most once in some seconds.
 
 A process that answers is alive (``/healthz``); but it may be unable to store answers.
 """

@@ -43,7 +43,10 @@ class Endpoint:
 
     @property
     def taken_together(self) -> int:
-        """Connections accepted in one go: few enough that each can still send a request before it is closed."""
+        """Number of connections accepted in one go.
+
+        It is so small that each can still send a request before it is closed.
+        """
         return max(1, min(_QUEUE, self.limits.most_connections // _SHARE))
 
 
@@ -67,7 +70,7 @@ def listen(address: str, *, name: str = "listen") -> socket.socket:
 
 
 def host_and_port(address: str, *, name: str = "listen") -> tuple[str, int]:
-    """Host and port of ``host:port`` or ``[host]:port``, which an error calls by its name."""
+    """Host and port in ``host:port`` or ``[host]:port``; errors call the parameter ``name``."""
     host, _, port = address.rpartition(":")
     if not port.isdecimal() or not int(port) < 1 << 16 or not host.strip("[]"):
         raise invalid("host:port", **{name: address})
@@ -119,7 +122,7 @@ async def serve_all(
 
 
 class _Server(uvicorn.Server):
-    """Server that ignores signals, since several servers of one process end together."""
+    """Server that ignores signals, since all servers of a process end together."""
 
     @contextmanager
     def capture_signals(self) -> Generator[None, None, None]:

@@ -1,4 +1,4 @@
-"""Pages for respondents at the shuffler: it takes reports from pages served elsewhere, and may serve pages itself.
+"""Pages for respondents at the shuffler, which accepts reports from pages elsewhere and may serve pages itself.
 
 A page is a file beside its collection's, with the digest that the collection has; nothing else is served. A browser
 may send reports only from the page's address in the collection.
@@ -108,7 +108,7 @@ class WithPages:
 
 
 def _permission(origin: str, is_authorized: bool) -> Response:
-    """Answer to a browser's preflight request; the authorization header is allowed where there are tokens."""
+    """Answer to a browser's preflight request; it allows the authorization header where there are tokens."""
     allowed = {
         "access-control-allow-origin": origin,
         "access-control-allow-methods": "POST",
@@ -119,7 +119,7 @@ def _permission(origin: str, is_authorized: bool) -> Response:
 
 
 def _heard_from(origin: str, send: Send) -> Send:
-    """Function ``send`` that also lets a page of this origin read the answer."""
+    """Wrapped ``send`` that also allows a page of this origin to read the answer."""
 
     async def send_with_origin(message: Message) -> None:
         if message["type"] == "http.response.start":

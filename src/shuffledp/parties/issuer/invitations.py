@@ -1,4 +1,4 @@
-"""Invitations: a secret for each invited person, known to the issuer as a digest, and good for one signed token.
+"""Invitations: one secret for each invited person, known to the issuer as a digest, good for one signed token.
 
 Their maker (`new_invitations`) gives each person one file, and the issuer the sorted digests. A ready-made
 invitation holds the token itself; its maker can link the token to the person.
@@ -30,7 +30,7 @@ _MOST = 1 << 26  # bytes of a list
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Invitation(Described):
-    """Invitation of one person, to be kept secret: a code for the issuer, or a token; both in base64url.
+    """Secret invitation of one person: a code for the issuer, or a token; both in base64url.
 
     Args:
         collection: id of the collection, in base64url.
@@ -75,7 +75,7 @@ class Invitation(Described):
         return None if self.token is None else Token.decode(from_text(self.token, name="token"))
 
     def link(self, page: WebPage) -> str:
-        """Link that opens the page with the invitation; browsers send nothing behind the # to a server."""
+        """Link that opens the page with the invitation; browsers send no server the part after the #."""
         return f"{page.link}&invitation={self.code or self.token}"
 
     def written(self) -> str:
@@ -85,7 +85,7 @@ class Invitation(Described):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Invited(Described):
-    """List of invitations for the issuer: sorted digests of a collection's codes, which tell nothing of people.
+    """List of invitations for the issuer: sorted digests of a collection's codes, without data of people.
 
     Args:
         collection: the id of the collection, in base64url.
@@ -113,7 +113,7 @@ class Invited(Described):
 
 
 def _issued(kind: type[Issued], path: Path, name: str) -> Issued:
-    """Invitation or list in a file; errors name the parameter, and quote nothing of the file."""
+    """Invitation or list in a file; errors name the parameter, and quote nothing from the file."""
     try:
         return kind.from_dict(json.loads(read_whole(path, most=_MOST)))
     except OSError as error:
@@ -183,7 +183,7 @@ def _own(path: Path) -> int:
 
 
 def digest_of(code: bytes) -> bytes:
-    """Digest of a code, which is all that the issuer knows of it."""
+    """Digest of a code; the issuer knows the code only by it."""
     return hashlib.sha256(code).digest()
 
 
@@ -201,7 +201,7 @@ def new_invitations(collection: Collection, people: int) -> tuple[list[Invitatio
 
 
 def replacements(collection: Collection, codes: Sequence[str]) -> tuple[list[Invitation], Invited]:
-    """New invitations in place of cancelled ones, and the list that tells the issuer of both.
+    """New invitations in place of cancelled ones, and the list for the issuer with both.
 
     Args:
         collection: collection whose tokens are signed blindly.

@@ -1,4 +1,4 @@
-"""Lists of invitations for an issuer: files, and folders to which files are added while it runs."""
+"""Lists of invitations for an issuer: files, or folders to which files are added while the issuer runs."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -13,7 +13,7 @@ FileStates = tuple[tuple[str, int, int, int], ...]  # name, inode, length and ti
 
 
 class Lists(NamedTuple):
-    """Invitations to a collection: digests of all codes, and of cancelled ones."""
+    """Invitations to a collection: digests of all codes, and of the cancelled codes."""
 
     codes: frozenset[bytes] = frozenset()
     cancelled: frozenset[bytes] = frozenset()
@@ -36,7 +36,7 @@ def files_of(places: Iterable[str]) -> list[Path]:
 
 
 def state_of_lists(places: Iterable[str]) -> FileStates | None:
-    """State of the files of all lists, which differs once a list is added or changed; None while a file is missing."""
+    """State of the files of all lists, to notice an added or changed list; None while a file is missing."""
     try:
         return tuple(
             (str(each), at.st_ino, at.st_size, at.st_mtime_ns) for each in files_of(places) if (at := each.stat())
@@ -46,7 +46,7 @@ def state_of_lists(places: Iterable[str]) -> FileStates | None:
 
 
 def read_lists(places: Iterable[str]) -> dict[str, Lists]:
-    """Lists of invitations by the id of their collection, where several lists of one collection are united.
+    """Lists of invitations by collection id; several lists of one collection are united.
 
     Raises:
         InvalidParameterError: if a file is unreadable, or no such list.

@@ -48,7 +48,7 @@ LONGEST_TOKEN_REQUEST = 1 << 10  # bytes
 
 
 class CollectionAtIssuer:
-    """Collection at the issuer, at work.
+    """Collection at the issuer: checks invitations and signs tokens.
 
     Args:
         collection: collection whose tokens are signed.
@@ -79,7 +79,7 @@ class CollectionAtIssuer:
         return self._is_closed or self._now() >= instant(closes=self.collection.closes)
 
     async def take(self, lists: Lists) -> None:
-        """Replace the known invitations of the collection by these lists, and cancel some of them.
+        """Replace the known invitations of the collection by these lists, which also cancel invitations.
 
         Raises:
             StorageError: if the disk did not take the lists.
@@ -97,7 +97,7 @@ class CollectionAtIssuer:
             self._log(Happened.CANCELLED_TOO_LATE, late)
 
     async def absent(self) -> list[bytes]:
-        """Digests of the invitations that have given no token yet; after the end nobody knows, and there are none."""
+        """Digests of the invitations without a token so far; empty after the end, when uses are forgotten."""
         known = self._codes
         return [each for each in await self._store.thread.do(self._store.unused, self.collection.id) if each in known]
 

@@ -17,7 +17,7 @@ _TAKEN_OVER = ("INSERT INTO invited SELECT * FROM issued ORDER BY collection, co
 
 
 def row_of(code_digest: bytes, number: int) -> bytes:
-    """Name of an invitation's row for one of the requests that it is good for, counted from 0."""
+    """Name of the store's row for one request of an invitation; requests are numbered from 0."""
     return sha256(code_digest + number.to_bytes(2, "big")).digest() if number else code_digest
 
 
@@ -52,7 +52,7 @@ class IssuerStore(Database):
             self.run("VACUUM")
 
     def invite(self, collection_id: bytes, codes: Iterable[bytes], cancelled: Collection[bytes] = ()) -> int:
-        """Give each invitation a row by the digest of its code, and cancel some; no effect on an ended collection.
+        """Give each invitation a row by its code's digest, and cancel some; an ended collection is unchanged.
 
         Returns:
             Number of cancelled invitations already used: each has a signed token.
@@ -72,7 +72,7 @@ class IssuerStore(Database):
         return late
 
     def use(self, collection_id: bytes, code_digest: bytes, request: bytes, *, requests: int = 1) -> bool:
-        """Whether the invitation is used for this request; an unused row of it is first marked as used, on the disk.
+        """Whether the invitation is good for this request; an unused row is marked as used on the disk first.
 
         Args:
             collection_id: id of the collection.
@@ -100,7 +100,7 @@ class IssuerStore(Database):
         self.run("UPDATE invited SET request = ? WHERE collection = ? AND code = ?", request, collection_id, code)
 
     def unused(self, collection_id: bytes) -> list[bytes]:
-        """Digests of the good invitations that no token was signed for, sorted."""
+        """Sorted digests of the valid invitations without a signed token."""
         found = self.rows("SELECT code FROM invited WHERE collection = ? AND request = ?", collection_id, _UNUSED)
         return sorted(code for (code,) in found)
 
@@ -109,13 +109,13 @@ class IssuerStore(Database):
         return self.finds("SELECT 1 FROM closed WHERE collection = ?", collection_id)
 
     def known(self) -> list[tuple[bytes, bool]]:
-        """Ids of the collections of which anything is kept, sorted, each with whether it was closed."""
+        """Sorted ids of the collections in the store, each with whether the collection was closed."""
         closed = {each for (each,) in self.rows("SELECT collection FROM closed")}
         invited = {each for (each,) in self.rows("SELECT DISTINCT collection FROM invited")}
         return [(each, each in closed) for each in sorted(closed | invited)]
 
     def drop(self, collection_id: bytes) -> None:
-        """Remove all that is kept of a collection, even that it was closed."""
+        """Remove all data about a collection, and the note that the collection was closed."""
         with self.transaction():
             for table in ("invited", "closed"):
                 self.run(f"DELETE FROM {table} WHERE collection = ?", collection_id)  # noqa: S608  one of ours

@@ -1,4 +1,4 @@
-"""Examination of a party's machine from outside, or of a kit and all its parties: what was seen, and what to change.
+"""Examination of a party's machine from outside, or of a kit and all its parties, with advice.
 
 No report is sent here: a sealed request asks for a collection that does not exist, and the shuffler's sealed answer
 says so. That goes the way of people's reports to the shuffler, and nothing is counted. `tried_way` goes all of it.
@@ -40,7 +40,7 @@ _NO_COLLECTION = "/collections/none/reports"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """Result of one check: what was seen, and where it is wrong, what to change."""
+    """Result of one check: the observation, and the change to make if something is wrong."""
 
     party: str
     seen: str
@@ -71,7 +71,7 @@ def examine_address(url: str, *, role: str = "service", ca: Path | None = None) 
 
 
 def examine_url(url: str, *, ca: Path | None = None) -> Iterator[Finding]:
-    """Findings about an address that somebody has typed: of a service, or with a path of a relay or a page."""
+    """Findings about an address: of a service, or by its path of a relay or a page."""
     path = urlsplit(url).path
     if path in ("", "/"):
         yield from examine_address(url, ca=ca)
@@ -84,7 +84,7 @@ def examine_url(url: str, *, ca: Path | None = None) -> Iterator[Finding]:
 
 
 def _certificate(role: str, host: str, port: int, ca: Path | None) -> tuple[Finding, bool]:
-    """Finding about a certificate, and whether clients take it."""
+    """Finding about a certificate, and whether clients accept the certificate."""
     context = trusted(ca, name="--ca")
     try:
         with (
@@ -166,7 +166,7 @@ def _of_headers(role: str, answer: httpx.Response) -> Iterator[Finding]:
 
 
 def examine_bodies(role: str, url: str, *, ca: Path | None = None) -> Iterator[Finding]:
-    """Findings about bodies as long as the service takes: whether a proxy before it refuses them at once.
+    """Findings on whether a proxy before a service refuses bodies of the greatest length at once.
 
     Only the head of a request is sent, for a collection that does not exist.
     """
@@ -201,7 +201,7 @@ def examine_bodies(role: str, url: str, *, ca: Path | None = None) -> Iterator[F
 
 
 def examine_file(file: Path) -> Iterator[Finding]:
-    """Findings about a file of nginx or Caddy as it is on the machine, with the line to change.
+    """Findings about a configuration file of nginx or Caddy on the machine, with the line to change.
 
     Raises:
         InvalidParameterError: if it is of neither.
@@ -215,7 +215,7 @@ def examine_file(file: Path) -> Iterator[Finding]:
 
 
 def examine_relay(url: str, *, ca: Path | None = None) -> Iterator[Finding]:
-    """Findings about what browsers ask of a relay before they send."""
+    """Findings about a relay's answer to the request with which a browser asks for permission to send."""
     host = urlsplit(url).netloc
     asked = {"origin": "https://page.example", "access-control-request-method": "POST"}
     with httpx.Client(verify=trusted(ca, name="--ca"), timeout=_SECONDS, trust_env=False) as client:
@@ -236,7 +236,7 @@ def examine_relay(url: str, *, ca: Path | None = None) -> Iterator[Finding]:
 
 
 def examine_way(collection: Collection, *, ca: Path | None = None) -> Iterator[Finding]:
-    """Findings about the way of reports to the shuffler, through each relay where there is one."""
+    """Findings about the route of reports to the shuffler, through each relay if there are any."""
     if not collection.is_oblivious:
         yield _way(collection, "", ca)
     for url in collection.relays:
@@ -290,7 +290,7 @@ def examine_kit(folder: Path, *, ca: Path | None = None) -> Iterator[Finding]:
 
 
 def examine_parties(collection: Collection, *, ca: Path | None = None) -> Iterator[Finding]:
-    """Findings about the parties of a collection at its addresses, and about the way of its reports."""
+    """Findings about the parties of a collection at its addresses, and about the route of reports."""
     for role, url in collection.addresses.items():
         if url:
             yield from examine_address(url, role=role, ca=ca)
@@ -309,7 +309,10 @@ def collection_of(folder: Path) -> Collection:
 
 
 def _places(folder: Path, parties: Parties) -> list[Path]:
-    """Files of the collection in a kit; a mix is given collections by whoever asks, by `survey new --kit`."""
+    """Paths of the collection file in a kit.
+
+    A mix is given collections by whoever asks, by `survey new --kit`.
+    """
     if parties.main == "mix":
         return [folder / COLLECTION]
     return [folder / name / COLLECTION for name in parties.hosts if role_of(name).has_collection]
@@ -331,7 +334,7 @@ def _of_collection(folder: Path, parties: Parties, ca: Path | None) -> Iterator[
 
 
 def _of_way(collection: Collection, ca: Path | None) -> Iterator[Finding]:
-    """Findings about the keys and the page of a collection, and the way of its reports."""
+    """Findings about the keys and the page of a collection, and the route of its reports."""
     for role, key in collection.keys.items():
         if key.expires is not None and instant(expires=key.expires) < datetime.now(UTC) and not key.successors:
             yield Finding(party=role, seen=f"its key has expired at {key.expires}", change="a new collection")
@@ -341,7 +344,7 @@ def _of_way(collection: Collection, ca: Path | None) -> Iterator[Finding]:
 
 
 def examine_page(url: str, *, sha256: str | None = None, ca: Path | None = None) -> Iterator[Finding]:
-    """Findings about a page at its address: whether it is there, and has the digest that its link names, if given."""
+    """Findings about a page: whether it is at its address, and has the digest in its link, if given."""
     try:
         with new_client(certificates=ca) as client:
             answer = client.get(url)

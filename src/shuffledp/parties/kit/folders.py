@@ -1,4 +1,4 @@
-"""Folders of a kit: one for each party, with its configuration, unit, proxy and steps; keys and collection come later.
+"""Folders of a kit: one for each party, with configuration, unit, proxy and steps; keys and collection come later.
 
 The kit holds public keys only: each private key is made on the machine that uses it, and stays there.
 """
@@ -84,7 +84,7 @@ def files_of(role: Role, parties: Parties) -> dict[str, str]:
 
 
 def _steps(role: Role, parties: Parties) -> str:
-    """Text of a README: what somebody who has read nothing else does on the machine of a party."""
+    """Text of a README: the steps on the machine of a party, for readers of nothing else."""
     host = parties.hosts[role.name]
     by_role = {"page": _steps_of_page, "relay": _steps_of_relay, "mix": _steps_of_mix}
     steps = by_role[role.name]() if role.name in by_role else _steps_of_service(role, parties)
@@ -125,7 +125,7 @@ def _steps_of_mix() -> list[str]:
 
 
 def _steps_of_service(role: Role, parties: Parties) -> list[str]:
-    """Steps of a party with a key and the collection; one without a host fetches what was mixed."""
+    """Steps of a party with a key and the collection; a party without a host fetches the mixed reports."""
     host, steps = parties.hosts[role.name], [f"Install: {_INSTALL}"]
     for key in parties.keys(role):
         file = f"{'/etc/shuffledp/' if host else ''}{key}.key"
@@ -168,7 +168,7 @@ def parties_of(folder: Path) -> Parties:
 
 
 def add_key(folder: Path, file: Path, *, force: bool = False) -> None:
-    """Take the public key of a party into a kit; with ``force`` in place of an earlier one of its role.
+    """Put the public key of a party into a kit; with ``force``, an earlier key of its role is replaced.
 
     Raises:
         InvalidParameterError: if it is no public key, that of a role which no party of the kit has, or another one of
@@ -189,7 +189,10 @@ def add_key(folder: Path, file: Path, *, force: bool = False) -> None:
 
 
 def _copy(file: Path, place: Path) -> None:
-    """Copy a file to its place in a kit, whole or not at all, unless it is there; a link there is replaced."""
+    """Copy a file into a kit, whole or not at all; a link at its place is replaced.
+
+    A file that is at its place already stays as it is.
+    """
     if place.is_symlink() or not place.exists() or not place.samefile(file):
         partial = place.with_name(f".{place.name}.partial")
         partial.unlink(missing_ok=True)
@@ -231,14 +234,14 @@ def collect_command(folder: Path) -> str:
 
 
 def take_survey(folder: Path, file: Path, page: Path) -> None:
-    """Keep the file of a survey that was registered at the kit's mix, and give its page to whoever serves it."""
+    """Keep the file of a survey registered at the kit's mix, and copy its page to the folder of the page's host."""
     _copy(file, folder / COLLECTION)
     if "page" in parties_of(folder).hosts:
         _copy(page, folder / "page" / PAGE)
 
 
 def add_collection(folder: Path, file: Path) -> tuple[str, ...]:
-    """Roles whose folders have got the collection, and its page where that is theirs to serve.
+    """Roles whose folders now have the collection; the page goes to the role that serves it.
 
     Raises:
         InvalidParameterError: if the collection names other addresses or keys than the kit.

@@ -1,4 +1,4 @@
-"""Old states of a service: what is left on its disk of collections that its configuration names no more."""
+"""Old states of a service: data on its disk about collections that its configuration no longer names."""
 
 import re
 import shutil
@@ -26,7 +26,7 @@ _OVER = (Phase.RELEASED, Phase.DESTROYED)
 
 @dataclass(frozen=True, slots=True)
 class OldState:
-    """State of one collection that a service has nothing to do with any more.
+    """State of one collection that a service no longer serves.
 
     Args:
         collection: id of the collection in hexadecimal digits.
@@ -40,12 +40,12 @@ class OldState:
 
 
 class _Reports(Database):
-    """Store of a shuffler as it was left, of which only the phase and the number of batches on their way are read."""
+    """Store left by a shuffler, read only for the phase and the number of batches on their way."""
 
     file, owner, in_use = ReportStore.file, ReportStore.owner, ReportStore.in_use
 
     def stays(self) -> str:
-        """Reason for which the reports stay; "" if nothing of them is left."""
+        """Reason to keep the reports; "" if they may be removed."""
         (phase,) = (Phase(name) for (name,) in self.rows("SELECT phase FROM state"))
         if phase not in _OVER:
             return f"its phase is {phase.value}, so that answers may wait"
@@ -53,7 +53,7 @@ class _Reports(Database):
 
 
 def config_of(file: Path) -> CollectionsConfig:
-    """Configuration of a shuffler, an analyzer or an issuer, told by its keys.
+    """Configuration file of a shuffler, an analyzer or an issuer, recognized by its keys.
 
     Raises:
         InvalidParameterError: for the file of another service; a mix forgets by itself.
@@ -68,7 +68,7 @@ def config_of(file: Path) -> CollectionsConfig:
 
 
 def forget(config: CollectionsConfig) -> Iterator[OldState]:
-    """Remove the states of collections that have ended and that the configuration does not name.
+    """Remove the states of ended collections that the configuration does not name.
 
     What a configuration names is left alone: its service would begin it anew.
 

@@ -1,4 +1,4 @@
-"""Roles of parties in a kit: what each runs, where it listens, which keys it has, and its configuration."""
+"""Roles of parties in a kit: program, address, keys and configuration of each."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ _ETC = "/etc/shuffledp"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Role:
-    """Role of a party.
+    """Role of a party in a kit.
 
     Args:
         name: of the role, as in the names of its files.
@@ -44,7 +44,7 @@ class Role:
 
     @property
     def unit(self) -> str:
-        """Name of the service's unit."""
+        """Name of the systemd unit of the role's service."""
         return f"shuffledp-{self.name}.service"
 
     def credential(self, key: str) -> str:
@@ -121,7 +121,9 @@ def role_of(name: str) -> Role:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parties:
-    """Hosts of the parties of a kit, by folder: a role, or a second relay; an analyzer may have none, and then fetches.
+    """Host names of a kit's parties by role, or of a second relay.
+
+    An analyzer may have no host, and then fetches.
 
     Raises:
         InvalidParameterError: for an unknown role, no shuffler, a name that is no host, two parties on one host, a
@@ -167,11 +169,11 @@ class Parties:
 
     @property
     def relays(self) -> tuple[str, ...]:
-        """Addresses of the relays, that of the first one first."""
+        """Addresses of the relays, beginning with the first relay."""
         return tuple(f"{self.url(name)}/survey" for name in ("relay", SECOND_RELAY) if name in self.hosts)
 
     def seen_by(self, name: str) -> "Parties":
-        """Parties for the folder of one of them: for a second relay it is the relay itself."""
+        """Parties as the folder of one of them shows them: a second relay is the only relay in its own folder."""
         if name != SECOND_RELAY:
             return self
         others = {role: host for role, host in self.hosts.items() if role != SECOND_RELAY}
@@ -182,11 +184,11 @@ class Parties:
         return f"https://{self.hosts[role]}"
 
     def keys(self, role: Role) -> tuple[str, ...]:
-        """Roles of the keys that a party has; where there is a relay, the shuffler has one of its gateway."""
+        """Roles of the keys that a party has; behind a relay, the shuffler also has a gateway key."""
         return (*role.keys, "gateway") if role.name == "shuffler" and "relay" in self.hosts else role.keys
 
     def config(self, role: Role) -> str:
-        """Configuration of a party's service in TOML; empty for a host of files, and for an analyst who fetches."""
+        """Configuration of a party's service in TOML; empty for a file host, and for an analyst who fetches."""
         if not role.runs or not self.hosts[role.name]:
             return ""
         listen = f'listen = "127.0.0.1:{role.port}"    # behind a proxy that speaks TLS\n'

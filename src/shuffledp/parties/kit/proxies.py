@@ -1,4 +1,4 @@
-"""Files of nginx and of Caddy before each party: they speak TLS, and write nothing about a request anywhere."""
+"""Configuration files of nginx and Caddy before each party: TLS proxies that log nothing about requests."""
 
 from shuffledp.parties.kit.party_roles import PAGE, Parties, Role
 
@@ -173,7 +173,7 @@ _CADDY_FILES = """\
 
 
 def nginx_of(role: Role, parties: Parties) -> str:
-    """File of nginx for a role; for a relay it is the relay itself, and for a page its host."""
+    """Configuration of nginx for a role: proxy of a service, the relay itself, or host of a page."""
     head = _HEAD.format(name=role.name.replace("-", " "), host=parties.hosts[role.name])
     if role.name == "page":
         return head + _FILES.replace("PAGE", PAGE)
@@ -186,7 +186,10 @@ def nginx_of(role: Role, parties: Parties) -> str:
 
 
 def caddyfile_of(role: Role, parties: Parties, *, before_service: bool = False) -> str:
-    """File of Caddy for a role; for a relay it is the relay, unless ``before_service``, and for a page its host."""
+    """Configuration of Caddy for a role: proxy of a service, the relay itself, or host of a page.
+
+    With ``before_service``, a relay's file is also a proxy of a service.
+    """
     if role.name == "page":
         body = _CADDY_FILES.replace("PAGE", PAGE)
     elif role.name == "relay" and not before_service:

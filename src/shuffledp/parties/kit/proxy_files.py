@@ -1,4 +1,4 @@
-"""Examination of a file of nginx or Caddy, as it is on the machine: what is logged, passed on, written and refused.
+"""Examination of an nginx or Caddy file on the machine: what it logs, passes on, writes and refuses.
 
 From outside none of this can be seen, but for the limit of bodies; so whoever runs the machine looks here.
 """
@@ -20,7 +20,7 @@ _OLD_TLS = re.compile(r"\b(?:SSLv\d|TLSv1(?:\.1)?)(?=\s|;|$)")
 
 @dataclass(frozen=True, slots=True)
 class Flaw:
-    """Flaw of a proxy's file.
+    """Flaw of a proxy's configuration file.
 
     Args:
         line: number of the line from 1; 0 where a line is missing.
@@ -46,12 +46,12 @@ class _Lines:
                 yield number, line.removeprefix(name).strip().rstrip(";").strip()
 
     def with_sender(self) -> Iterator[tuple[int, str]]:
-        """Number and text of each line that names something of the sender."""
+        """Number and text of each line that names data of the sender."""
         return ((number, line) for number, line in self._lines if _SENDER.search(line))
 
 
 def flaws_of(file: Path) -> list[Flaw]:
-    """Flaws of a file of nginx or Caddy; empty if it is as a kit's in all that counts.
+    """Flaws of a configuration file of nginx or Caddy; empty if it does all that a kit's file does.
 
     Raises:
         InvalidParameterError: if it cannot be read, or is neither.
@@ -102,7 +102,10 @@ def _new_tls(lines: _Lines) -> Iterator[Flaw]:
 
 
 def _bodies(lines: _Lines) -> Iterator[Flaw]:
-    """Bodies wait in memory until they are whole; batches for an analyzer, which have no limit, pass as they come."""
+    """Flaws in the handling of request bodies.
+
+    Bodies wait in memory until they are whole; an analyzer's batches, without limit, pass as they come.
+    """
     if not list(lines.of("proxy_pass")):
         return
     limits = [(number, _size(value)) for number, value in lines.of("client_max_body_size")]

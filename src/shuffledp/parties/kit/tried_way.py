@@ -1,4 +1,4 @@
-"""Test report on the whole way of people's reports: sealed as a test inside, stored, opened, and thrown away.
+"""Test report that goes the whole way of people's reports: sealed as a test, stored, opened and thrown away.
 
 Whoever carries it sees a report as any other: of equal length, to the same key, by the same request. The analyzer's key
 alone tells it apart; it is nobody's answer, and counts among ``tests`` of the release. A shuffler counts it among those
@@ -30,7 +30,7 @@ _TEST = "test report"
 
 
 def require_test(collection: Collection, *, is_invited: bool) -> None:
-    """Refuse a test report that could not be told from people's, or that takes somebody's place.
+    """Refuse a test report if the analyzer would take it for a person's, or if it takes a person's place.
 
     Args:
         collection: the collection.
@@ -61,7 +61,7 @@ def require_test(collection: Collection, *, is_invited: bool) -> None:
 def examine_by_test(
     collection: Collection, *, ca: Path | None = None, invitation: Path | None = None, state: Path | None = None
 ) -> Iterator[Finding]:
-    """Finding about a test report, which is sent as people send theirs.
+    """Finding about a test report, sent in the same way as people's reports.
 
     Args:
         collection: the collection, which `require_test` has let through.
@@ -99,7 +99,7 @@ def _told(refused: ReportError | None) -> Finding:
 def _spent(
     collection: Collection, invitation: Path | None, folder: Path, plain: httpx.Client, client: httpx.Client
 ) -> ReportError | None:
-    """Reason for which a test was refused, after an invitation is spent on it if there is one; None if it is stored."""
+    """Reason for which a test report was refused, sent with an invitation if given; None if it is stored."""
     if invitation is None:
         return send_test(collection, client)
     with state_written_to(folder):
@@ -119,13 +119,13 @@ def _has_room(collection: Collection, client: httpx.Client, folder: Path) -> boo
 
 
 def _sent_before(collection: Collection, folder: Path) -> int:
-    """Number of tests of a collection that were sent, or tried, with this folder: each is one of its fakes."""
+    """Number of test reports of a collection that were sent or tried from this folder."""
     file = _count_file(collection, folder)
     return int(file.read_bytes()) if file.exists() else 0
 
 
 def _count_one(collection: Collection, folder: Path) -> None:
-    """Count a test before it is sent: one that is not known to be stored may be."""
+    """Count a test report before it is sent, since it may be stored without an answer."""
     with state_written_to(folder):
         write_private(_count_file(collection, folder), str(_sent_before(collection, folder) + 1).encode())
 
@@ -151,7 +151,7 @@ def send_test(collection: Collection, client: httpx.Client, *, token: str = "") 
 
 
 def sealed_test(collection: Collection, config: HpkeConfig) -> Submission:
-    """Submission of a test, sealed to a key: for each message zeros, as many as a report has bytes."""
+    """Submission of a test, sealed to a key: each message consists of zeros, in the length of a report."""
     reports = []
     for pool in collection.task.messages:
         sealer = Sealer.to(config, collection_id=collection.id, column=pool.number, is_test=True)

@@ -1,4 +1,4 @@
-"""Units of systemd for the services: one text for all roles, which may do little besides."""
+"""Systemd units of the services: one text for all roles, with few rights."""
 
 from shuffledp.parties.kit.party_roles import Role
 
@@ -59,7 +59,7 @@ WantedBy=multi-user.target
 
 
 def unit_of(role: Role, keys: tuple[str, ...]) -> str:
-    """Unit of a role's service, which is lent these keys; a relay keeps nothing, and has no state."""
+    """Systemd unit of a role's service with these keys; a relay's unit has no state."""
     state = f"StateDirectory=shuffledp-{role.name}\nStateDirectoryMode=0700\n" if role.name != "relay" else ""
     credentials = "".join(f"LoadCredential={key}.key:/etc/shuffledp/{key}.key\n" for key in keys)
     return _UNIT.format(
