@@ -21,7 +21,7 @@ FAMILIES: tuple[str, ...] = (
 
 
 def face(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
-    """``__getattr__``, ``__dir__`` and ``__all__`` of a package: its own lazy names, and those of the families."""
+    """Module hooks ``__getattr__``, ``__dir__`` and ``__all__`` that add the families' public names to a package."""
     own, names, listed = lazy_loader.attach_stub(package, file)
     ours = set(listed)
 
@@ -32,13 +32,13 @@ def face(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], li
 
 
 def commands() -> tuple[Callable[..., None], ...]:
-    """Commands that families add to the command line: ``COMMANDS`` of the package ``cli`` in a family's folder."""
+    """Commands that families add to the command line, from ``COMMANDS`` of each family's package ``cli``."""
     packages = [f"{__name__}.{family}.cli" for family in FAMILIES]
     return tuple(each for package in packages if find_spec(package) for each in import_module(package).COMMANDS)
 
 
 def name_in_families(package: str, name: str) -> Any:
-    """Object of a public name that some family adds to this package.
+    """Public object called ``name`` that a family adds to this package.
 
     Raises:
         AttributeError: if no family has this name.

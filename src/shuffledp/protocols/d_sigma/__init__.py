@@ -1,4 +1,4 @@
-"""d_sigma-private shuffling: no group's order leaks, while trends across groups stay learnable.
+"""d_sigma-private shuffling: the order inside groups stays hidden, while trends across groups can be learned.
 
 The names are listed in ``__init__.pyi``; each is imported when it is first used.
 """

@@ -1,4 +1,4 @@
-"""Doors of d_sigma-private shuffling: what the kernel's registries learn from this folder."""
+"""Entries of d_sigma-private shuffling in the kernel's registries."""
 
 from collections.abc import Sequence
 from functools import partial

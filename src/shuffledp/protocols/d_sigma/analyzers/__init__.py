@@ -1,1 +1,1 @@
-"""Analyzers of views with places: regions, and the preservation of groups."""
+"""Analyzers of views with places: estimates by region, and the share of reports that stay in their group."""

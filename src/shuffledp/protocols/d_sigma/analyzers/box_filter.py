@@ -1,4 +1,4 @@
-"""Box filter: the laws of answers in everybody's own group, from the reports in the group's slots alone."""
+"""Box filter: law of answers in each person's group, estimated from the reports in the group's slots."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,7 +13,7 @@ from shuffledp.protocols.d_sigma.people.assignment import Groups
 
 
 def sums_in_groups(values: ArrayLike, groups: Groups) -> Floats:
-    """Sums of numbers over the people of everybody's own group.
+    """Sums of ``values`` over the members of each person's own group, shape (people, columns).
 
     Args:
         values: a row of numbers for each person, shape (people, columns).
@@ -39,7 +39,7 @@ def sums_in_groups(values: ArrayLike, groups: Groups) -> Floats:
 
 
 class BoxFilter:
-    """Average of the debiased reports in the slots of everybody's own group: the plainest estimate of laws by place.
+    """Average of the debiased reports in the slots of each person's own group: the plainest estimate by place.
 
     Beside `BoostedRegions` it has nothing to learn and no settings but the groups; rows may have numbers below 0 or
     above 1, since it is unbiased for what lies in the group's slots.

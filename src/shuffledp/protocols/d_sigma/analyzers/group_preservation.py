@@ -1,4 +1,4 @@
-"""Group preservation: the share of a group's reports that stay in its slots, and so still describe the group."""
+"""Group preservation: share of a group's reports that a shuffle leaves in the group's own slots."""
 
 import math
 from collections.abc import Iterable
@@ -46,7 +46,7 @@ class SlotPermutation(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Preservation:
-    """Preserved share of each group, in the order of iteration: its slots that hold one of its own reports.
+    """Share of each group's slots that hold a report of the group: the mean, and eta.
 
     Args:
         sizes: people in each group.
@@ -122,7 +122,7 @@ def preservation(
 def exact_means(
     shuffler: SlotPermutation, groups: Groups, numbers: Iterable[int], *, most_work: int = _MOST_WORK
 ) -> dict[int, float]:
-    """Expected preserved share of each given group, for groups where it is known.
+    """Expected preserved share of the given groups, for each group with a known formula.
 
     It is known for groups that are all of a block, whatever the shuffle; for groups inside a block, under the Mallows
     laws of Hamming's and Cayley's distance; and for intervals of ranks of a block, under Kendall's.
@@ -200,7 +200,7 @@ def _mean(law: Floats) -> float:
 
 
 def _eta(law: Floats, delta: float) -> float:
-    """Largest share kept with probability 1 - delta; chances of larger losses are rounded up."""
+    """Largest share that a group keeps with probability at least 1 - delta; rounding lowers the share only."""
     beyond = np.append(np.cumsum(law[::-1])[::-1][1:], 0.0) * ROUND_UP
     most = int(np.flatnonzero(beyond <= delta)[0])
     return 1 - most / (law.size - 1)

@@ -1,4 +1,4 @@
-"""Laws of answers by place, learned from a view with slots, and their distance from the true ones."""
+"""Laws of answers by place: estimates from a view with slots, and the distance of an estimate from the truth."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -19,7 +19,7 @@ _EQUAL = 1e-12  # as far from uniform as rounding leads
 
 
 class BoostedRegions:
-    """The law of answers at each place: gradient boosting on the places, calibrated by Platt scaling.
+    """Estimator of the law of answers at each place: gradient boosting, calibrated by Platt scaling.
 
     A classifier learns which report lies at which place, in folds; what it gives is scaled to be calibrated (sigmoid),
     and the randomizer's noise is then taken out, so that rows are laws of answers. Beside it `RegionalAnalyzer` is the
@@ -124,7 +124,7 @@ def _values(view: View) -> tuple[Any, Integers]:
 
 
 def laws_in_groups(answers: ArrayLike, groups: Groups, num_values: int) -> Floats:
-    """Shares of all answers in each person's own group: the laws that can be learned at the scale of the groups.
+    """Share of each answer in each person's own group, shape (people, values).
 
     Args:
         answers: everybody's true answer, numbers from 0 on, shape (people,).
@@ -155,7 +155,7 @@ def laws_in_groups(answers: ArrayLike, groups: Groups, num_values: int) -> Float
 
 
 def learnability_error(estimated: ArrayLike, truth: ArrayLike) -> float:
-    """Lambda: the mean total variation between estimated and true laws, in units of that of the uniform guess.
+    """Lambda: mean total variation between estimated and true laws, over the mean for a uniform guess.
 
     0 is perfect, 1 as bad as to call all answers equally likely everywhere.
 
@@ -185,7 +185,7 @@ def learnability_error(estimated: ArrayLike, truth: ArrayLike) -> float:
 
 
 def _rows(name: str, laws: ArrayLike) -> Floats:
-    """Finite numbers in rows of one length."""
+    """Checked laws: an array of finite numbers."""
     validate.unmasked(**{name: laws})
     try:
         rows = np.asarray(laws, dtype=np.float64)
@@ -197,7 +197,7 @@ def _rows(name: str, laws: ArrayLike) -> Floats:
 
 
 def share_of_likeliest(laws: ArrayLike, answers: ArrayLike, *, coarser: Sequence[int] | None = None) -> float:
-    """Accuracy: how often the likeliest answer of a place's law is the true answer.
+    """Accuracy: share of people whose true answer is the likeliest under the law of their place.
 
     Args:
         laws: shape (people, values), finite; of one person or more.

@@ -1,4 +1,4 @@
-"""Estimates by place, from a view whose labels are slots: reports nearby tell about regions."""
+"""Estimates by region, from a view whose labels are slots."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -57,10 +57,10 @@ class RegionalSummary(Summary):
 
 class _Drawing(Protocol):
     def model(self, num_users: int) -> ShuffleModel:
-        """Public description; refused for a number of people other than the shuffler's."""
+        """Public description of the shuffle, for exactly the shuffler's number of people."""
 
     def moves(self, *, source: RandomSource | None = None) -> Iterator[tuple[Integers, Integers]]:
-        """Slots, and the people whose reports fill them, in parts: two arrays of one length for each."""
+        """Slots and the senders of the reports in them, as two arrays of equal length for each part."""
 
 
 class _Landing(NamedTuple):
@@ -74,7 +74,7 @@ class _Landing(NamedTuple):
     chances: Floats
 
     def variance(self, within: Floats, spreads: Floats, level: float) -> Floats:
-        """Variances of averages over regions' slots, from the mean and the variance of one person's value by region.
+        """Variances of the averages over each region's slots, from the mean and variance of answers by region.
 
         A variance found from fewer draws than usual is stretched as Student's quantiles are at this ``level``.
         """
@@ -86,7 +86,7 @@ class _Landing(NamedTuple):
         return out
 
     def most(self, slots: Floats) -> Floats:
-        """Upper bound on the variances of regional averages, for any values in a range of width 1.
+        """Upper bound on the variances of regional averages of any values in a range of width 1.
 
         A quarter per slot is the most where slots are filled independently, and with v_j the variance of "the report of
         j lies here" half the sum of all v_j where who lies here makes others' lying here less likely. Of that sum six
@@ -98,7 +98,7 @@ class _Landing(NamedTuple):
 
 
 def _simulated(shuffler: _Drawing, region: Numbers, sizes: Floats, num_draws: int) -> _Landing:
-    """Simulated draws with fixed seeds, so that all parties compute the same errors."""
+    """Origins of reports in simulated draws, with fixed seeds so that all parties compute equal errors."""
     count = sizes.size
     shares, overlaps = np.zeros((num_draws, count, count)), np.zeros((count, count))
     lands, last = np.empty_like(region), np.empty_like(region)
@@ -332,7 +332,7 @@ def _numbered(labels: NDArray[Any]) -> tuple[list[Any], Numbers]:
 
 
 def _what_reports_say(view: View) -> tuple[Floats, Floats]:
-    """Contributions of the reports, or support of values, and their squares; each of shape (reports, targets)."""
+    """Contributions of the reports (or their support of values) and the squares, each of shape (reports, targets)."""
     model, columns = view.reports.model, view.reports.columns
     if isinstance(model, FrequencyModel):
         supports = [model.supports(columns, value) for value in range(model.domain_size)]
@@ -344,12 +344,12 @@ def _what_reports_say(view: View) -> tuple[Floats, Floats]:
 
 
 def estimates_of(model: LocalModel, first: Floats, second: Floats) -> tuple[Floats, Floats, Floats]:
-    """Estimates from average contributions and squares, with two variances for one report: randomizing, and answers."""
+    """Estimates from average contributions and squares, with the variances per report of randomizing and of answers."""
     return (_of_frequencies if isinstance(model, FrequencyModel) else _of_means)(model, first, second)
 
 
 def _of_frequencies(model: LocalModel, support: Floats, _: Floats) -> tuple[Floats, Floats, Floats]:
-    """Shares, with two variances for one report: of randomizing, and of drawing an answer."""
+    """Estimated shares, with the variances per report of randomizing and of drawing an answer."""
     p, q = getattr(model, "p"), getattr(model, "q")  # noqa: B009
     mixed = (support - q) / (p - q)
     share = np.clip(mixed, 0, 1)
@@ -358,7 +358,7 @@ def _of_frequencies(model: LocalModel, support: Floats, _: Floats) -> tuple[Floa
 
 
 def _of_means(model: LocalModel, mean: Floats, second: Floats) -> tuple[Floats, Floats, Floats]:
-    """Means, with two variances for one report: of randomizing, and of the values."""
+    """Estimated means, with the variances per report of randomizing and of the values."""
     numbers: Any = model
     variance = np.maximum(second - mean**2, 0.0)
     at_mean = np.array([numbers.noise_variance(row) for row in mean])
@@ -372,7 +372,7 @@ def _of_means(model: LocalModel, mean: Floats, second: Floats) -> tuple[Floats, 
 
 
 def _width(model: LocalModel) -> float:
-    """Width of the range of the averaged quantity."""
+    """Width of the range of a person's averaged value."""
     numbers: Any = model
     return 1.0 if isinstance(model, FrequencyModel) else float(numbers.upper - numbers.lower)
 

@@ -1,4 +1,4 @@
-"""Sharpened estimates by place: what the shuffle blurred is undone, for cells wide enough that this is honest."""
+"""Sharpened estimates by place: the shuffle's blur is undone, for cells wide enough to do so honestly."""
 
 from collections.abc import Mapping
 from typing import Any, Protocol
@@ -34,7 +34,7 @@ class _Displacing(Protocol):
 
 
 class SharpenedAnalyzer(RegionalAnalyzer):
-    """Frequencies or means of the people *of* each cell, from displaced reports: the shuffle's blur is inverted.
+    """Frequencies or means of the people of each cell, from displaced reports whose blur is inverted.
 
     With M the public matrix of expected shares of each cell's slots that hold reports of each cell, the averages m over
     slots are M times the averages over people, and ``M^-1 m`` estimates the latter. Intervals are wider for it, and
@@ -106,7 +106,7 @@ class SharpenedAnalyzer(RegionalAnalyzer):
 
 
 def inverse_of(blur: Floats) -> Floats:
-    """Inverse of the expected shares of each cell's slots that hold reports of each cell.
+    """Inverse of a blur matrix, whose entries are the shares of each cell's slots with reports of each cell.
 
     Raises:
         UnsupportedModelError: if it would make noise of the map, as with cells that lie scattered along the order.
@@ -126,7 +126,7 @@ def inverse_of(blur: Floats) -> Floats:
 def sharpened(
     summary: RegionalSummary, inverse: Floats, where: tuple[Mapping[str, Any], ...], level: float
 ) -> Estimate:
-    """Estimate for the people of each cell, from weighted sums over the reports in its slots.
+    """Estimate for the people of each cell, from the weighted sums over its slots and the inverse of the blur.
 
     The variance is that of randomizing and of whose reports lie in the slots, multiplied by the squares of the inverse.
 

@@ -1,4 +1,4 @@
-"""The De Finetti attack: groups whose answers are shuffled still tell which features go with which answers."""
+"""De Finetti attack: shuffled groups still show which public features go with which answers."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ _BALANCED = 20  # rounds in which people's chances are fitted to their group's c
 
 
 class DeFinettiAttack:
-    """Guesses from a naive Bayes model of features given answers, which the shuffled groups themselves teach.
+    """Guesses of answers by a naive Bayes model of features given answers, learned from the shuffled groups.
 
     Answers inside a group are exchangeable, and groups differ in their features and in their answers. So people's
     chances and the model improve each other: from chances, how often each feature goes with each answer; from the
@@ -31,7 +31,7 @@ class DeFinettiAttack:
         self.num_rounds = int(num_rounds)
 
     def infer(self, view: View, side_information: SideInformation) -> NDArray[np.int64]:
-        """One answer per person: the likeliest, and the smallest of equally likely ones.
+        """Likeliest answer of each person; the smallest one on ties.
 
         Args:
             view: of randomized response, with slots; in which slot of a group a report lies is not looked at.
@@ -68,7 +68,7 @@ def _summed(blocks: NDArray[np.int64], chances: Floats) -> Floats:
 
 
 def _likelihoods(features: list[NDArray[np.int64]], chances: Floats) -> Floats:
-    """Of everybody's features given each answer, where answers are known up to chances; add-one counts."""
+    """Likelihood of each person's features given each answer, from expected counts plus one."""
     logs = np.zeros_like(chances)
     for column in features:
         table = _summed(column, chances) + 1
@@ -78,7 +78,7 @@ def _likelihoods(features: list[NDArray[np.int64]], chances: Floats) -> Floats:
 
 
 def _balanced(weights: Floats, blocks: NDArray[np.int64], counts: Floats) -> Floats:
-    """Chances proportional to the weights times factors of the block, which add up to the block's counts."""
+    """Chances of answers: weights times factors per block, which make the chances sum to the block's counts."""
     factors = counts.copy()
     for _ in range(_BALANCED):
         chances = weights * factors[blocks]

@@ -1,4 +1,4 @@
-"""Evaluation of inference attacks: success beside a control group, vulnerable people; and the majority vote."""
+"""Evaluation of inference attacks: success beside a control group, and vulnerable people."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -32,7 +32,7 @@ _PERMUTATIONS = {"fresh": "a fresh permutation each", "fixed": "one permutation"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GuessRates(Described):
-    """Shares of right guesses of an inference attack, beside those without a view or without a report.
+    """Shares of right guesses of an inference attack: success, control, and their difference.
 
     Args:
         success: share of right guesses, over all people and runs.
@@ -209,7 +209,7 @@ def evaluate(
 def _repetition(
     runs: Iterable[NDArray[np.bool_]], fixed: bool, draw: np.random.Generator
 ) -> tuple[Integers, list[tuple[float, int]]]:
-    """Right guesses for each person; and for each trial the share of right guesses and one drawn person's result.
+    """Number of right guesses for each person; then for each trial the share of right guesses and one person's result.
 
     Runs with one permutation are one trial. A shuffle sees no answers, so that with one key it draws one permutation.
     """
@@ -248,14 +248,14 @@ def _guesses(found: ArrayLike, people: int, values: int | None) -> Integers:
 
 
 def _replaced(truth: Integers, person: int, draw: np.random.Generator) -> Integers:
-    """All answers, with one person's replaced by that of another person drawn at random."""
+    """Answers in which one person's answer is replaced by that of another person drawn at random."""
     other, sent = int(draw.integers(truth.size - 1)), truth.copy()
     sent[person] = truth[other + (other >= person)]
     return sent
 
 
 def _compared(shares: list[float], with_own: Floats, without: NDArray[np.bool_]) -> dict[str, Any]:
-    """Control and advantage, from people guessed with and without their own reports in the data.
+    """Control and advantage, from guesses about people with and without their own report in the data.
 
     The mean of the differences estimates success less control without bias. That people differ in how easily they are
     guessed cancels in each difference. What is left of the success after it is kept between 0 and 1.
@@ -276,7 +276,7 @@ def _limits(right: int, trials: int, tail: float) -> tuple[float, float]:
 
 
 def _limits_of(found: Mapping[str, Any], thinned: list[int], alone: NDArray[np.bool_], tail: float) -> dict[str, Any]:
-    """Limits of the success and of the advantage, both missed with probability ``tail``.
+    """Confidence limits of the success and of the advantage, each missed with probability ``tail``.
 
     By Student's t over runs; of single runs, and where all were alike, by one guess of each.
     """
@@ -290,7 +290,7 @@ def _limits_of(found: Mapping[str, Any], thinned: list[int], alone: NDArray[np.b
 def _student(
     mean: float, error: float | None, trials: int, tail: float, within: tuple[float, float]
 ) -> tuple[float, float] | None:
-    """Limits by Student's t of a mean over trials; None if its error is not known, or all trials were alike."""
+    """Limits by Student's t of a mean over trials; None without a known error above 0."""
     if not error:
         return None
     reach = float(stdtrit(trials - 1, 1 - tail)) * error
@@ -298,7 +298,7 @@ def _student(
 
 
 def _apart(more: tuple[float, float], less: tuple[float, float]) -> tuple[float, float]:
-    """Limits of a difference from the limits of both terms."""
+    """Limits of a difference, from the limits of its two terms."""
     return more[0] - less[1], more[1] - less[0]
 
 
@@ -351,7 +351,7 @@ def _mean_and_error(name: str, values: ArrayLike) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class MajorityVote:
-    """Majority vote: guesses the value of most reports in the slots of similar people nearby.
+    """Majority vote: guesses each answer as the commonest report in the slots of similar people nearby.
 
     Ties go to the value that is said more often in the whole view, then to the smaller one; that value is also the
     guess about people of whom no slot is known.

@@ -1,4 +1,4 @@
-"""The Bayes-optimal neighborhood attack: the posterior of an answer, from the known randomizer and a prior of laws."""
+"""Bayes-optimal neighborhood attack: posterior of an answer, from the known randomizer and a prior of laws."""
 
 from dataclasses import dataclass
 from operator import itemgetter
@@ -28,7 +28,7 @@ _AT_A_TIME = 4_000_000  # numbers
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NeighborhoodPrior:
-    """From which laws the answers of a neighborhood may be drawn, and how likely each law is.
+    """Prior of a neighborhood: the possible laws of its answers, and the probability of each law.
 
     Args:
         laws: shape (laws, values), rows sum to 1.
@@ -57,7 +57,7 @@ class NeighborhoodPrior:
 
 
 class _Seen(NamedTuple):
-    """For each person, the reports in the slots that are looked at.
+    """Reports in the slots that the attack looks at, for each person.
 
     Attributes:
         counts: how many say each value, shape (people, values).
@@ -69,7 +69,7 @@ class _Seen(NamedTuple):
 
 
 class NeighborhoodBayes:
-    """Guesses the likeliest answer, if the answers of a person and of the people looked at are draws from one law.
+    """Attack that guesses the likeliest answer, as if the answers of a neighborhood were draws from one law.
 
     That law is itself drawn from the prior. At most one of the reports looked at is the person's own, and
     ``placement`` says how likely it is each of them; the others are of other people with the same law.
@@ -98,7 +98,7 @@ class NeighborhoodBayes:
         self.prior = prior
 
     def infer(self, view: View, side_information: SideInformation) -> NDArray[np.int64]:
-        """One answer per person: the likeliest, and the smallest of equally likely ones.
+        """Likeliest answer of each person; the smallest one on ties.
 
         Args:
             view: of randomized response, with or without slots.
@@ -141,14 +141,14 @@ class NeighborhoodBayes:
 
 
 def _matrix(view: View, num_slots: int) -> Floats:
-    """Pr[report | answer]; the view is checked to be of such reports."""
+    """Matrix of Pr[report | answer]; a view without such a matrix is refused."""
     reports_by_slot(view, num_slots)
     channel = view.reports.model.channel()
     return np.asarray(channel.matrix if channel else None, dtype=np.float64)
 
 
 def _posterior(seen: _Seen, channel: Floats, prior: NeighborhoodPrior) -> Floats:
-    """Sum over laws of Pr[law | reports] Pr[answer | law, reports], up to a factor per person.
+    """Posterior of answers, up to a factor per person: sum over laws of Pr[law | reports] Pr[answer | law, reports].
 
     Given the law, the reports are independent draws from law @ channel; where slot s is the person's own, with
     probability a_s, its factor is channel[answer, y_s] instead.
@@ -165,7 +165,7 @@ def _posterior(seen: _Seen, channel: Floats, prior: NeighborhoodPrior) -> Floats
 
 
 def _dirichlet(counts: Floats, said: Floats, channel: Floats) -> tuple[Floats, float]:
-    """The parameters of a Dirichlet law of laws, fitted to all reports, and how likely they make those (a logarithm).
+    """Parameters of a Dirichlet prior fitted to all reports, with the log-likelihood of the fit.
 
     Args:
         counts: of the reports looked at for each person, shape (people, values).
@@ -197,7 +197,7 @@ def _dirichlet(counts: Floats, said: Floats, channel: Floats) -> tuple[Floats, f
 
 
 def _peaked(counts: Floats, channel: Floats, mean: Floats) -> tuple[NeighborhoodPrior, float]:
-    """Laws by which one value is commoner by an excess that is everywhere the same, and the others are equally common.
+    """Prior of laws with one common value and equally rare others, at the likeliest excess, with its log-likelihood.
 
     Args:
         counts: as in `_dirichlet`.
@@ -220,7 +220,7 @@ def _peaked(counts: Floats, channel: Floats, mean: Floats) -> tuple[Neighborhood
 
 
 def _smoothed(seen: _Seen, channel: Floats, base: Floats) -> Floats:
-    """Probability of each answer if laws are draws from a Dirichlet law; each report's answer is fitted to the others'.
+    """Probability of each answer under a Dirichlet prior; the answer behind each report is fitted to the other answers.
 
     Args:
         seen: the reports looked at.
@@ -241,7 +241,7 @@ def _smoothed(seen: _Seen, channel: Floats, base: Floats) -> Floats:
 
 
 def _fitted(counts: Floats, channel: Floats, base: Floats) -> NeighborhoodPrior:
-    """Weights of a grid of laws of two values by expectation and maximization, from a Beta law that counts too.
+    """Prior on a grid of laws of two values, with weights fitted by expectation and maximization.
 
     Neighborhoods are taken as if one in as many as a person looks at did not overlap.
     """

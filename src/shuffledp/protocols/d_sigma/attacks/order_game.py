@@ -1,4 +1,4 @@
-"""Attack on orders: evidence from slots about the order in which members of a group hold their answers."""
+"""Attack on orders: evidence from slots about which member of a group gave which answer."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -34,7 +34,7 @@ def _along_the_order(evidence: NDArray[np.float64], rank: NDArray[np.int64], hol
 
 
 def _along_the_numbers(evidence: NDArray[np.float64], rank: NDArray[np.int64], holders: _Holders) -> float:  # noqa: ARG001
-    """Evidence along the people's numbers: shows a shuffle that lost the reference order on its way."""
+    """Evidence along the people's numbers, which shows a shuffle that ignored the reference order."""
     places = np.arange(len(evidence))
     side = 1.0 if np.mean(holders[0]) < np.mean(holders[1]) else -1.0
     return -side * float(evidence @ (places - (len(places) - 1) / 2)) / len(places)
@@ -49,7 +49,7 @@ ORDER_SCORES: Mapping[str, Callable[[NDArray[np.float64], NDArray[np.int64], _Ho
 
 
 def order_scores(view: View, model: LocalModel, inputs: NeighboringInputs, rank: NDArray[np.int64]) -> list[float]:
-    """Scores of ``ORDER_SCORES`` for one view with a report in every slot, and people of these ranks.
+    """Scores of ``ORDER_SCORES`` for one view with a report in every slot, with the people's ranks given.
 
     A report's evidence is the log-likelihood ratio of the two answers.
     """
@@ -59,7 +59,7 @@ def order_scores(view: View, model: LocalModel, inputs: NeighboringInputs, rank:
 
 
 class OrderGame(Game):
-    """Game about orders: the same answers in both data sets, held by a group's members in two orders.
+    """Game about orders: both data sets hold equal answers, given by a group's members in two orders.
 
     Who holds which answer is chosen along the public reference order: where exchanging them costs the shuffle most.
     """
@@ -107,7 +107,7 @@ class OrderGame(Game):
 
 
 def holders_of(groups: Groups, order: NDArray[np.int64]) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
-    """Holder pairs: lower against upper half, and lowest against highest member, of the most sensitive groups."""
+    """Pairs of holders in the most sensitive groups: lower and upper half, and lowest and highest member."""
     rank = invert(order)
     found = []
     for number in np.argsort(-windows(groups, order).kendall, kind="stable")[:_GROUPS].tolist():

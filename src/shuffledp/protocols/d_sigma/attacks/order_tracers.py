@@ -1,4 +1,4 @@
-"""Audit of a loss profile by tracers: distinct reports show how well a group in order is told from the group reversed.
+"""Audit of a loss profile by tracers: distinct reports tell a group in order from the group reversed.
 
 That no outcome is more than exp(alpha) times as likely in another order cannot be audited from outside for large
 groups: outcomes that lose so much hardly ever come. The whole profile can: whoever guesses which of the two orders was
@@ -38,7 +38,7 @@ _CANDIDATES = 8  # groups among which the one is chosen that tells a break soone
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class OrderTelling(Success):
-    """Success rate of telling a group in order from the group reversed, held against the claimed loss profile.
+    """Success rate of telling a group in order from the group reversed, compared with the claimed loss profile.
 
     Args:
         group_size: people in the group that was played.
@@ -56,7 +56,7 @@ class OrderTelling(Success):
 
     @property
     def reason(self) -> str:
-        """Reason why it was not audited; "" if it was."""
+        """Reason why the profile was not audited; "" if it was."""
         if self.verdict is not Verdict.NOT_AUDITED:
             return ""
         if self.claimed > _ANYTHING:
@@ -65,14 +65,14 @@ class OrderTelling(Success):
 
     @property
     def power(self) -> str:
-        """Guesses that a break takes, in a sentence; "" where one was found, and where none could be."""
+        """Sentence on the number of guesses that a break takes; "" where a break was found or none could be."""
         if self.verdict is Verdict.REFUTED or self.claimed > _ANYTHING:
             return ""
         return f"A shuffler with twice the loss would be found with {self.guesses_needed:,} guesses."
 
     @property
     def weak(self) -> bool:
-        """Whether the claim stood because this number of guesses could hardly have refuted it."""
+        """Whether the claim stood only because the guesses were too few to refute it."""
         return self.verdict is Verdict.CONSISTENT and self.trials < self.guesses_needed
 
     def __str__(self) -> str:
@@ -154,7 +154,7 @@ def tell_orders(
 
 
 def guesses_to_tell(claimed: float, true: float, *, level: float, power: float = _POWER) -> int:
-    """Guesses after which a true total variation is found to exceed the claimed one, by the normal approximation.
+    """Number of guesses that finds a true total variation above the claimed one, by the normal approximation.
 
     Half of them are sent in order, half reversed. A limit errs with probability ``level`` at most.
 
@@ -169,7 +169,7 @@ def guesses_to_tell(claimed: float, true: float, *, level: float, power: float =
 
 
 def _soonest(claim: SlotShuffler) -> tuple[Integers, Profile, Profile, int] | None:
-    """Ranks of the group that shows a break soonest, its profile as claimed and if broken, and its size."""
+    """Ranks of the group that shows a break with fewest guesses, its claimed and broken profile, and its size."""
     groups, prepared = getattr(claim, "groups", None), claim.prepare()
     if groups is None:
         raise InvalidParameterError("claimed must be a shuffler of groups.")
@@ -191,7 +191,7 @@ def _soonest(claim: SlotShuffler) -> tuple[Integers, Profile, Profile, int] | No
 
 
 def _profile(claim: SlotShuffler, ranks: Integers, factor: float) -> Profile:
-    """Profile of one group, if the shuffler's loss is this many times the claimed one."""
+    """Loss profile of one group, if the shuffler's loss is ``factor`` times the claimed loss."""
     prepared = claim.prepare()
     if isinstance(claim, MallowsShuffler):
         block = int(np.searchsorted(prepared.starts, ranks[0], side="right")) - 1
@@ -205,7 +205,7 @@ def _profile(claim: SlotShuffler, ranks: Integers, factor: float) -> Profile:
 
 
 def _beyond(profile: Profile, pure: float) -> float:
-    """Chance of a loss above the pure one that is claimed."""
+    """Chance of an outcome whose loss exceeds the claimed pure loss."""
     if not isinstance(profile, LossProfile) or profile.losses.size == 0:
         return 1.0
     return float(profile.chances[profile.losses > pure].sum()) + profile.remainder
@@ -220,7 +220,7 @@ def _coins(source: RandomSource, count: int) -> Integers:
 def _says_reversed(
     shuffler: Shuffler, claim: SlotShuffler, ranks: Integers, reverse: bool, source: RandomSource
 ) -> bool:
-    """Guess from one view of distinct reports, those of the group in order or reversed."""
+    """Guess whether the group was reversed, from one view of distinct reports."""
     prepared = claim.prepare()
     people = prepared.order.size
     members, sent = prepared.order[ranks], np.arange(people)
@@ -241,7 +241,7 @@ def _says_reversed(
 
 
 def _score(claim: SlotShuffler, parameters: Floats, ranks: Integers, landed: Integers) -> float:
-    """Evidence that the group was sent in order, fixed beforehand by the mechanism that is claimed."""
+    """Evidence that the group was sent in order, by the claimed mechanism alone."""
     if isinstance(claim, MallowsShuffler):
         inverted = int((landed[:, None] > landed[None, :])[np.triu_indices(ranks.size, 1)].sum())
         return ranks.size * (ranks.size - 1) / 4 - inverted

@@ -1,4 +1,4 @@
-"""Attacks on the people of a pilot: rho of a vote, the best guess of answers, and naming the slot of a report."""
+"""Attacks on the people of a pilot: rho of a majority vote, guessed answers, and slots named for reports."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ class Guessed(Described):
 
 
 class PilotAttacks:
-    """Attacks on one pilot, with side information that does not change from shuffle to shuffle.
+    """Attacks on one pilot, with side information that is equal for all shuffles.
 
     Args:
         answers: everybody's true answer, numbers from 0 on, shape (people,).
@@ -60,7 +60,7 @@ class PilotAttacks:
         return float(np.bincount(self.answers).max() / self.answers.size)
 
     def rho(self, permutation: Integers, randomize: Callable[[Integers], Integers]) -> float:
-        """Share of people whom the vote guesses right nearly always, over runs that share this permutation.
+        """Rho: share of people whom the vote guesses right in nearly all runs with this permutation.
 
         Of two answers it is exact given the permutation. Of more, runs are drawn for some thousand people spread over
         all.
@@ -81,13 +81,13 @@ class PilotAttacks:
         return float((right >= VULNERABLE_FROM * RUNS - 1e-9).mean())
 
     def chance_level(self, randomize: Callable[[Integers], Integers], draw: Callable[[], Integers]) -> float:
-        """Rho after a uniform shuffle of everybody: what chance alone leaves; exact of two answers."""
+        """Rho after a uniform shuffle of all people, which chance alone explains; exact for two answers."""
         if self._always is not None:
             return self._vote.in_cells(np.zeros(self.answers.size, dtype=np.int64)).fixed
         return float(np.mean([self.rho(draw(), randomize) for _ in range(3)]))
 
     def guessed(self, view: View, placement: Floats | None, blocks: Integers | None) -> Guessed:
-        """Best of the attacks on one view: the vote, the neighborhood posterior and de Finetti's.
+        """Best attack on one view: the majority vote, the neighborhood posterior, or de Finetti's.
 
         Whoever always says the commonest answer looks at no report; no attack that does worse is called the best.
 
@@ -112,7 +112,7 @@ class PilotAttacks:
 
 
 def _plurality(said: Integers, looked: Integers, values: int) -> Integers:
-    """The value of most reports in the slots looked at; ties go to what is said more often, then to the smaller."""
+    """Commonest value in the slots looked at; ties go to the value that is commoner overall, then to the smaller."""
     there = looked >= 0
     total = np.bincount(said, minlength=values) / (2 * said.size)
     votes = np.stack([(there & (said[looked] == value)).sum(axis=1) + total[value] for value in range(values)])

@@ -1,4 +1,4 @@
-"""Adversaries of re-identification: they know all answers, and name the slots of given people's reports.
+"""Adversaries of re-identification, who know all answers and name the slots of given people's reports.
 
 `shuffledp.protocols.d_sigma.attacks.reidentification_game` plays them, and counts how often they are right.
 """
@@ -33,7 +33,7 @@ _MOST_SHARED = 5  # most targets for which all assignments to slots are summed
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class KnownAnswers:
-    """Knowledge of the adversary of Theorem 4.2 besides the view: everything but the randomness.
+    """Knowledge of the adversary of Theorem 4.2 beside the view: everything except the randomness.
 
     Args:
         answers: everybody's answer, as the randomizer takes them, one row per person.
@@ -70,7 +70,7 @@ class KnownAnswers:
     def worst(
         cls, model: LocalModel, *, num_users: int, targets: Sequence[int], inputs: NeighboringInputs | None = None
     ) -> "KnownAnswers":
-        """Answers that make the targets stand out: the targets give one of two answers, and all others the other one.
+        """Answers that expose the targets most: the targets give one of two answers, all others the second.
 
         Args:
             model: the randomizer's.
@@ -97,11 +97,11 @@ class Adversary(Protocol):
     """Adversary who names slots, from the view and the known answers alone."""
 
     def infer(self, view: View, known: KnownAnswers) -> Integers:
-        """Slots that hold the targets' reports, all different; their order does not matter."""
+        """Guessed slots of the targets' reports, all different, in any order."""
 
 
 class OptimalReidentification:
-    """Optimal adversary, by writing out all permutations: for a handful of people.
+    """Optimal adversary, who enumerates all permutations: for very few people only.
 
     Args:
         law: the law of the shuffle, as `shuffledp.laws.law_around` gives it: slot j gets the report of ``sigma[j]``.
@@ -123,7 +123,7 @@ class OptimalReidentification:
             raise InvalidParameterError("law must hold probabilities, 0 or more, that add up to 1.")
 
     def infer(self, view: View, known: KnownAnswers) -> Integers:
-        """Slots that most likely hold the targets' reports, ascending; their order does not matter.
+        """Likeliest slots of the targets' reports, ascending.
 
         Args:
             view: with slots.
@@ -142,7 +142,7 @@ class OptimalReidentification:
         return found
 
     def success(self, channel: Channel, known: KnownAnswers) -> float:
-        """Probability of naming the right set of slots, which no adversary exceeds.
+        """Probability that the optimal adversary names the right set of slots; the largest of any adversary.
 
         Args:
             channel: of the randomizer.
@@ -165,7 +165,7 @@ class OptimalReidentification:
         return float(by_set.max(axis=0).sum())
 
     def _sets(self, known: KnownAnswers, values: int) -> tuple[Integers, Integers]:
-        """Sets of slots that may hold the targets' reports, and for each permutation the number of its set."""
+        """Possible sets of slots of the targets' reports, and the index of the set for each permutation."""
         _check_values(known, values)
         if known.answers.size != self._permutations.shape[1]:
             raise invalid(f"{self._permutations.shape[1]}, as the law has", num_answers=known.answers.size)
@@ -183,7 +183,7 @@ class OptimalReidentification:
 
 
 def _check_values(known: KnownAnswers, values: int) -> None:
-    """Check that answers are numbers of values; no answer is shown."""
+    """Check that answers are numbers of values, without showing any answer."""
     validate.instance_of(KnownAnswers, known=known)
     answers = known.answers
     if answers.ndim != 1 or answers.dtype.kind not in "iu" or answers.min() < 0 or answers.max() >= values:
@@ -191,7 +191,7 @@ def _check_values(known: KnownAnswers, values: int) -> None:
 
 
 class LikeliestSlots:
-    """Heuristic adversary for many people: the likeliest set of slots, by simulating the public shuffle.
+    """Heuristic adversary for many people: likeliest set of slots in simulations of the public shuffle.
 
     A set is as likely as it was seen in the simulation, times how much likelier what lies in its slots is the targets'
     than others'. What is seen once is discounted as often as it does not come again (absolute discounting), in favor of
@@ -215,7 +215,7 @@ class LikeliestSlots:
         self._held: Integers | None = None
 
     def infer(self, view: View, known: KnownAnswers) -> Integers:
-        """Slots, as in `OptimalReidentification.infer`; simulated anew if ``known`` differs from the last call."""
+        """Likeliest slots, as in `OptimalReidentification.infer`; simulated anew for another ``known``."""
         validate.instance_of(KnownAnswers, known=known)
         said = reports_by_slot(view, known.answers.size)
         channel = view.reports.model.channel()
@@ -245,7 +245,7 @@ class LikeliestSlots:
         return found[int(total.argmax())] if total.max() > 0 else assigned
 
     def _simulate(self, known: KnownAnswers, values: int) -> None:
-        """Simulate the slots of the targets' reports in each draw, their frequencies, and the other answers there."""
+        """Simulate the slots of the targets' reports, with their frequencies and the other answers in these slots."""
         people, slots = known.answers.size, np.arange(known.answers.size)
         answers, place = np.full((people, values), 0.5 / values), np.empty(people, dtype=np.int64)
         where = np.empty((self._num_draws, known.targets.size), dtype=np.int64)
@@ -269,7 +269,7 @@ class LikeliestSlots:
 
 
 def _shared_out(scores: Floats, sets: Integers) -> Floats:
-    """Log-sum of exp(scores) over all ways to share each set out among the targets; the best way if they are many."""
+    """Log-sum of exp(scores) over the assignments of a set's slots to targets; the largest score for many."""
     count = len(scores)
     if count > _MOST_SHARED:
         best = [scores[:, each][linear_sum_assignment(scores[:, each], maximize=True)].sum() for each in sets]

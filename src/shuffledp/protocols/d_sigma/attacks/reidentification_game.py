@@ -1,4 +1,4 @@
-"""Re-identification game: an adversary who knows all but the randomness names the slots of given people."""
+"""Re-identification game: an adversary who knows all answers names the slots of given people."""
 
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
@@ -27,7 +27,7 @@ _NOT_SEEN = 0.5  # count for a slot that no target reached in training
 
 @runtime_checkable
 class TracedPipeline(Protocol):
-    """Pipeline of the game: a `shuffledp.Pipeline`, or any object that can be simulated."""
+    """Pipeline that the game can simulate, such as a `shuffledp.Pipeline`."""
 
     @property
     def randomizer(self) -> Randomizer:
@@ -38,12 +38,12 @@ class TracedPipeline(Protocol):
         """Shuffler, which makes the view."""
 
     def simulate(self, values: ArrayLike, *, source: RandomSource | None = None) -> Any:
-        """Run of both parts: a ``view``, and in ``origins`` the person behind each of its rows."""
+        """Simulated run: its ``view``, and in ``origins`` the sender of each row."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Naming(Success):
-    """Success rate of naming the slots of given people, the ``targets``, ``at_least`` this number of them correctly."""
+    """Success rate of naming the slots of at least ``at_least`` of the ``targets``."""
 
     targets: tuple[int, ...]
     at_least: int = 0
@@ -54,19 +54,19 @@ class Naming(Success):
 
     @property
     def reason(self) -> str:
-        """Why there is no verdict; "" if there is one."""
+        """Reason for the absence of a verdict; "" if there is one."""
         if self.verdict is not Verdict.NOT_AUDITED:
             return ""
         return f"No outcome of {self.trials:,} runs could refute {in_digits(self.claimed, 'at most')}."
 
     @property
     def power(self) -> str:
-        """Whether the runs were enough, in a sentence; "" where they were."""
+        """Sentence that the runs were too few; "" where they were enough."""
         return "That twice the chance is true would hardly have been found in so few runs." if self.weak else ""
 
     @property
     def weak(self) -> bool:
-        """Whether the trials could hardly have refuted the claim if twice its chance were true."""
+        """Whether the trials were too few to refute the claim if twice its chance were true."""
         tail = (1 - self.confidence) / 2
         wins = int(min(1.0, 2 * self.claimed) * self.trials)
         lower = float(clopper_pearson(wins, self.trials, tail=tail)[0])
@@ -83,7 +83,7 @@ class Naming(Success):
 
 
 class LearnedSlots:
-    """Adversary for any randomizer: learns from runs where the targets' reports end, and reads those slots.
+    """Adversary for any randomizer, who learns in simulated runs where the targets' reports end.
 
     Named are the slots where the chance that a target's report lies there, times how much likelier what lies there is
     a target's than somebody else's, is the largest. If all others gave one answer, nobody names a single target's slot
@@ -134,7 +134,7 @@ class LearnedSlots:
 
 
 def _likelihood_among(model: LocalModel, view: View, answers: NDArray[Any]) -> Floats:
-    """Log-likelihood of each report, if its answer is equally likely that of any of these people."""
+    """Log-likelihood of each report, if its sender is a uniformly drawn one of these people."""
     kinds, times = np.unique(answers, axis=0, return_counts=True)
     logs = [log_likelihood_of(model, view.reports.columns, kind) for kind in kinds]
     found: Floats = np.logaddexp.reduce(np.array(logs) + np.log(times / times.sum())[:, None])
@@ -152,7 +152,7 @@ def name_slots(
     confidence: float = 0.99,
     source: RandomSource | None = None,
 ) -> Naming:
-    """Re-identification of given people's slots by an adversary, with its success held against a claim.
+    """Re-identification of given people's slots by an adversary, with the success compared with a claimed chance.
 
     Guarantees:
         1. A true claim is called consistent (or not audited) with probability ``confidence`` at least, however bad the
@@ -207,7 +207,7 @@ def name_slots(
 
 
 def _names(found: Any, count: int) -> NDArray[np.int64]:
-    """Checked answer of an attack: one slot number for each target; a list is read too."""
+    """Checked guess of an attack: one slot number for each target."""
     try:
         named = np.asarray(found)
     except ValueError:  # ragged rows

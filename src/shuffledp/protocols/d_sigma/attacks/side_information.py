@@ -1,4 +1,4 @@
-"""Side information of an attacker beside the view, and the reading of reports in people's slots."""
+"""Side information of an attacker beside the view, and readers of the reports in people's slots."""
 
 from dataclasses import dataclass
 from itertools import pairwise
@@ -24,7 +24,7 @@ _MOST = np.iinfo(np.int64).max
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SideInformation:
-    """Public and privileged knowledge about the people, without any person's randomness or report.
+    """Public and privileged knowledge of the attacker about the people, without randomness or reports.
 
     What is None is not known. Each attack says what it needs.
 
@@ -71,7 +71,7 @@ _ROUNDING = 1e-9  # by which chances may add up to more than 1
 
 
 def _numbers(name: str, value: ArrayLike) -> NDArray[Any]:
-    """Checked copy of one part: integers from the least one on, or real numbers, of the part's dimensions."""
+    """Checked copy of one part of the side information."""
     validate.unmasked(**{name: value})
     try:
         array = np.array(value)
@@ -89,13 +89,13 @@ def _numbers(name: str, value: ArrayLike) -> NDArray[Any]:
 
 
 def _check_slots(neighbors: Integers) -> None:
-    """Check that neighbors are slots, of which there is one for each person."""
+    """Check that neighbors are numbers of slots, one slot for each person."""
     if neighbors.max(initial=-1) >= len(neighbors):
         raise InvalidParameterError(f"neighbors must hold slots from 0 to {len(neighbors) - 1}, or -1 for none.")
 
 
 def _check_placement(placement: Floats, neighbors: Integers | None) -> None:
-    """Check that a person's placement chances sum to at most 1, as one slot at most holds the person's report."""
+    """Check that each person's placement chances sum to at most 1."""
     if neighbors is None or placement.shape != neighbors.shape:
         raise InvalidParameterError("placement must have the shape of neighbors.")
     if not ((placement >= 0) & (placement <= 1)).all():
@@ -113,7 +113,7 @@ class InferenceAttack(Protocol):
 
 
 def needed(side_information: SideInformation, name: str) -> NDArray[Any]:
-    """Part of the side information; refused if it is None."""
+    """Part ``name`` of the side information, which must not be None."""
     validate.instance_of(SideInformation, side_information=side_information)
     found: NDArray[Any] | None = getattr(side_information, name)
     if found is None:
@@ -122,7 +122,7 @@ def needed(side_information: SideInformation, name: str) -> NDArray[Any]:
 
 
 def reports_by_slot(view: View, num_slots: int) -> Integers:
-    """Report in each slot, as a value number; reports without labels are put into the slots as they come.
+    """Report in each slot, as the number of a value; without labels the reports fill the slots in turn.
 
     The rows of a view without labels are in a fresh uniform order, so that they are laid into the slots as they come.
     """
@@ -148,7 +148,7 @@ def reports_by_slot(view: View, num_slots: int) -> Integers:
 
 
 def spread(neighbors: Integers, weights: ArrayLike | None = None) -> csr_matrix:
-    """Sparse matrix, shape (people, slots), of the slots that each person looks at; entries are 1 or weights."""
+    """Sparse matrix of the slots that each person looks at, shape (people, slots), with entries 1 or weights."""
     people, most = neighbors.shape
     there = neighbors >= 0
     data = there.astype(np.float64) if weights is None else np.where(there, np.asarray(weights), 0.0)
@@ -158,7 +158,7 @@ def spread(neighbors: Integers, weights: ArrayLike | None = None) -> csr_matrix:
 
 
 def similar_people(groups: Groups, *, count: int = 25, privileged: ArrayLike | None = None, seed: int = 0) -> Integers:
-    """Slots of the most similar people of each person's group, that person included.
+    """Slots of the most similar members of each person's group, the person included; shape (people, count).
 
     Args:
         groups: who is near whom, as the attacker sees it: `Groups.from_radius` with the radius of the attack.
@@ -203,7 +203,7 @@ def similar_people(groups: Groups, *, count: int = 25, privileged: ArrayLike | N
 
 @compiled
 def _nearest(members: Integers, values: Floats, places: Integers, owners: Integers, found: Integers) -> None:
-    """Grow a window around each owner's place towards the nearer next value, alternately on ties."""
+    """Find each owner's nearest members by value, in a window that grows around the owner's place."""
     for number in range(owners.size):
         first = last = places[number]
         for taken in range(min(found.shape[1], members.size)):
@@ -229,7 +229,7 @@ class SlotShuffler(Protocol):
 def placement(
     shuffler: SlotShuffler, neighbors: Integers, *, num_draws: int = 200, source: RandomSource | None = None
 ) -> Floats:
-    """Probability that each slot a person looks at holds that person's report, by simulating the public shuffle.
+    """Probability that each slot in ``neighbors`` holds the report of the row's person, from simulated shuffles.
 
     The draws are the attacker's own; they are not the secret one.
 

@@ -1,4 +1,4 @@
-"""Commands about groups: what the command line gets from this folder, by `COMMANDS`."""
+"""Commands about groups, which the command line finds by `COMMANDS`."""
 
 from shuffledp.protocols.d_sigma.cli.explore_command import explore
 

@@ -1,4 +1,4 @@
-"""Options of `plan` that ask for what is wanted of a shuffle near an order, and the answer to them."""
+"""Options of `plan` that state requirements on a shuffle near an order, and the answer."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -14,7 +14,7 @@ from shuffledp.core.errors import InvalidParameterError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WantedOptions:
-    """Requirements of a shuffle near an order, as `plan` takes them; None for each option left out."""
+    """Requirements on a shuffle near an order, from the options of `plan`; None for each option left out."""
 
     slot_chance: Annotated[
         float | None, typer.Option(help="Which alpha, so that nobody names a report's slot with a larger chance?")
@@ -34,7 +34,7 @@ class WantedOptions:
 
 
 def is_sought(task: Path, options: WantedOptions, epsilon: float | None, beside: Mapping[str, object]) -> bool:
-    """Whether `plan` is asked for settings of a shuffle near an order; refused beside options that ask for others."""
+    """Whether `plan` is asked for settings of a shuffle near an order."""
     from shuffledp.survey import Task
 
     other = next((name for name, value in beside.items() if value is not None and name != "input"), None)
@@ -51,7 +51,7 @@ def is_sought(task: Path, options: WantedOptions, epsilon: float | None, beside:
 def show_sought(
     task: Path, people: Path | None, options: WantedOptions, epsilon: float | None, *, as_json: bool
 ) -> None:
-    """Print settings of a task with groups that meet what is wanted."""
+    """Print the settings that meet the requirements on a task with groups."""
     from shuffledp.cli.progress_bars import watching
     from shuffledp.cli.protocol_options import check_people, read_surroundings
     from shuffledp.protocols.d_sigma.documents.sought_document import sought_document

@@ -1,4 +1,4 @@
-"""Settings tried on a pilot, as a page: the frontier drawn, the best three with their task lines, and all numbers."""
+"""Page on the settings tried on a pilot: a chart, the best three with their task lines, and all numbers."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -62,7 +62,7 @@ _PICKS = {
 def exploration_document(
     explored: Exploration, *, name: str, digest: str, value: str, groups: GroupsSection
 ) -> Document:
-    """Banner and picks, then the frontier, then a table of all settings, those that nothing dominates first.
+    """Page on an exploration: the best settings, a chart of the frontier, and a table of all settings.
 
     Args:
         explored: the result.
@@ -106,7 +106,7 @@ def exploration_document(
 
 
 def is_exploration(folder: Path) -> bool:
-    """Whether a folder holds only a page of this kind."""
+    """Whether a folder holds nothing but the page of an exploration."""
     entries = list(folder.iterdir())
     return [each.name for each in entries] == [EXPLORE_PAGE] and b'id="frontier"' in entries[0].read_bytes()
 
@@ -125,7 +125,7 @@ def _fewer(explored: Exploration) -> str:
 
 
 def _undecided(explored: Exploration) -> str:
-    """Warning that what is learned differs by less between settings than by chance; "" if it differs by more."""
+    """Warning that the settings' learning errors differ only by chance; "" if they differ by more."""
     if not explored.is_undecided:
         return ""
     return (
@@ -148,7 +148,7 @@ def _disjoint(explored: Exploration) -> tuple[Text, ...]:
 
 
 def task_lines(setting: Setting, groups: GroupsSection) -> tuple[str, ...]:
-    """Lines of a task file that make this setting."""
+    """Lines of a task file for this setting."""
     kind, _, noise = setting.mechanism.partition(", ")
     lines = ["[shuffler]", f'kind = "{kind}"', f"alpha = {float(setting.alpha or 0)!r}"]
     if noise == "gaussian":
@@ -165,7 +165,7 @@ def task_lines(setting: Setting, groups: GroupsSection) -> tuple[str, ...]:
 
 
 def _pick(pick: str, explored: Exploration, number: int, groups: GroupsSection) -> Iterator[Block]:
-    """A setting in two sentences, with the lines to paste."""
+    """Setting in two sentences, with the task lines to paste."""
     tried = explored.tried[number]
     protected = tried.protected
     weak = " This is a weak promise." * (protected.named_most > _WEAK)
@@ -195,7 +195,7 @@ def _named(setting: Setting, groups: GroupsSection) -> str:
 
 
 def _frontier(explored: Exploration) -> Iterator[Block]:
-    """One picture with a panel for each measure of what is found out."""
+    """Picture of the frontier, with one panel for each attack measure."""
     first, second = ("rho", "guesses") if explored.by_rho else ("guesses", "rho")
     yield Picture(
         Chart(
@@ -221,7 +221,7 @@ def _frontier(explored: Exploration) -> Iterator[Block]:
 
 
 def _panel(explored: Exploration, measure: str, *, is_first: bool) -> Panel:
-    """Dots of one measure against lambda, in percent."""
+    """Panel of one attack measure against lambda, in percent."""
 
     def height(tried: Tried) -> float:
         return 100 * (tried.rho if measure == "rho" else tried.guessed.best)
@@ -344,7 +344,7 @@ def _chance(share: float) -> str:
 
 
 def _reading(explored: Exploration, groups: GroupsSection) -> Iterable[Block]:
-    """Meaning of each number, in sentences."""
+    """Meaning of each number of the page, in sentences."""
     naive, chance = percent(explored.naive), percent(explored.uniform.rho)
     return told(
         f"A person\u2019s group is {groups.words}. alpha bounds how much the order inside a group shows: it is what "

@@ -27,11 +27,11 @@ class GroupsDocument(FamilyDocument):
     """Parts of pages about groups and places."""
 
     def release_sections(self, outcome: ColumnOutcome) -> Iterable[Section | None]:
-        """Estimates by place, then who is mixed with whom."""
+        """Sections on the estimates by place, and on who is mixed with whom."""
         return places_section(outcome), groups_section(outcome)
 
     def plan_sections(self, plan: Plan) -> Iterable[Section]:
-        """Mixing of the groups of an input."""
+        """Section on how the groups of an input are mixed."""
         groups = groups_of(plan.task.shuffler)
         if isinstance(plan.of_shuffle, GroupsPlan) and groups is not None:
             models = [column.model for column in plan.columns]
@@ -39,7 +39,7 @@ class GroupsDocument(FamilyDocument):
 
 
 def groups_plan_section(plan: GroupsPlan, section: GroupsSection, models: Sequence[ProtocolModel]) -> Section:
-    """Group sizes and the order first, then the effect of other losses and other groups."""
+    """Section on groups in a plan: sizes and order, then the effect of other losses and other groups."""
     own = plan.mixing
     blocks: list[Block] = [
         Text(f"Groups: {section.words}.", Role.HEADING),
@@ -57,7 +57,7 @@ def groups_plan_section(plan: GroupsPlan, section: GroupsSection, models: Sequen
 
 
 def groups_section(outcome: ColumnOutcome) -> Section | None:
-    """Three shuffles side by side, and the odds of finding a person's report; None without groups."""
+    """Section that compares three shuffles, and gives the odds of finding a person's report; None without groups."""
     section, regional = groups_of(outcome.column.shuffler), outcome.shuffle_result
     if section is None or not isinstance(regional, Regional):
         return None
@@ -75,7 +75,7 @@ def groups_section(outcome: ColumnOutcome) -> Section | None:
 
 
 def _sentences(mixing: Mixing, section: GroupsSection) -> tuple[Text, ...]:
-    """Sentences on sizes, order and displacement."""
+    """Sentences on group sizes, the reference order and the displacement of reports."""
     alone = ""
     if mixing.num_alone:
         alone = f" {mixing.num_alone:,} are alone in a block: their reports are not shuffled at all."
@@ -96,7 +96,7 @@ def _sentences(mixing: Mixing, section: GroupsSection) -> tuple[Text, ...]:
 
 
 def _sizes(mixing: Mixing) -> str:
-    """A sentence on groups and blocks."""
+    """Sentence on the sizes of groups and blocks."""
     blocks = f"there are {count(mixing.num_blocks)} blocks that never mix, the largest of {count(mixing.largest_block)}"
     if mixing.num_blocks == 1:
         blocks = "everybody is mixed in one block"
@@ -112,7 +112,7 @@ def _order(mixing: Mixing) -> str:
 
 
 def _chosen(mixing: Mixing) -> str:
-    """A sentence on the options of an automatic choice."""
+    """Sentence on the options of an automatic choice of mechanism."""
     if len(mixing.compared) < 2:
         return ""
     compared = ", ".join(f"{kind} {ranks:,.1f}" for kind, ranks in mixing.compared.items())
@@ -120,7 +120,7 @@ def _chosen(mixing: Mixing) -> str:
 
 
 def _table_of_losses(key: str, rows: Sequence[tuple[str, Mixing]], own: Mixing, section: GroupsSection) -> Table:
-    """Mixing for other values of ``key``, in 80 columns; numbers that are too long wrap to the next line."""
+    """Table of the mixing for other values of ``key``, in 80 columns."""
     unit = "ranks" if own.distance_90 is None else section.unit.strip() or ", ".join(section.columns)
     heads = (key, "largest\ngroup", "sensi-\ntivity", "ranks\nmoved", f"90% within\n{unit}", "stays in\ngroup", "alone")
     cells = tuple(
@@ -147,7 +147,7 @@ def _table_of_losses(key: str, rows: Sequence[tuple[str, Mixing]], own: Mixing, 
 
 
 def _alone(mixing: Mixing) -> Text:
-    """A sentence on people who are not shuffled at all."""
+    """Sentence on people who are not shuffled at all."""
     if not mixing.num_alone:
         return Text("Nobody is alone: every report is shuffled with somebody else\u2019s.", on=PAGE)
     alone = count(mixing.num_alone)
@@ -159,7 +159,7 @@ def _alone(mixing: Mixing) -> Text:
 
 
 def _table_of_shuffles(outcome: ColumnOutcome, mixing: Mixing, section: GroupsSection) -> Table:
-    """No shuffle, this shuffle and a uniform one, compared line by line."""
+    """Table that compares no shuffle, this shuffle and a uniform one."""
     uniform, unit = number(mixing.displacement_uniform), section.unit_of_distances
     lines = [
         ("Mean distance in the order, in ranks", "0", number(mixing.displacement), uniform),
@@ -186,7 +186,7 @@ def _table_of_shuffles(outcome: ColumnOutcome, mixing: Mixing, section: GroupsSe
 
 
 def _losses_of_order(outcome: ColumnOutcome, mixing: Mixing) -> tuple[str, str, str, str]:
-    """Losses of the order inside a group, by shuffle; without a shuffle that of randomizing, which is the most."""
+    """Row of the loss of the order inside a group: without a shuffle, with this one, with a uniform one."""
     name = "Loss of the order inside a group (alpha)"
     if outcome.seeded:
         return (name, _loss(math.inf), "withdrawn", NOTHING)
@@ -201,7 +201,7 @@ def _loss(alpha: float) -> str:
 
 
 def _losses_by_size(regional: Regional) -> Iterable[Block]:
-    """Losses of the order inside groups, for each size: without a remainder, and with one."""
+    """Losses of the order by group size, without a remainder and with one."""
     if not regional.losses:
         return
     delta = in_digits(regional.losses[0].delta, "exactly")
@@ -225,7 +225,7 @@ def _losses_by_size(regional: Regional) -> Iterable[Block]:
 
 
 def _household_rows(regional: Regional) -> list[tuple[str, str]]:
-    """Chances of naming the slots of households, as rows."""
+    """Rows on the chance of naming the slots of households."""
     return [
         (
             f"{at_least} or more of {each.size} people next to each other in one stretch of the order, {whose}",
@@ -241,7 +241,7 @@ def _household_rows(regional: Regional) -> list[tuple[str, str]]:
 
 
 def _common_answers(regional: Regional) -> Iterable[Block]:
-    """Central loss of an answer that a whole household holds in common."""
+    """Text on the central loss of one answer that a whole household gives."""
     for each in regional.households:
         if each.common is not None and each.common_median is not None:
             most, half = (in_digits(value, "at most") for value in (each.common, each.common_median))
@@ -256,7 +256,7 @@ def _common_answers(regional: Regional) -> Iterable[Block]:
 
 
 def _odds(regional: Regional) -> Iterable[Block]:
-    """Chances of finding a report, for the least hidden people first."""
+    """Table of the chances of finding a report, for the least hidden people first."""
     smallest, largest, near = regional.hidden.by_smallest, regional.hidden.by_group, regional.hidden.by_all
     if largest is None:
         return
@@ -295,7 +295,7 @@ def _odds(regional: Regional) -> Iterable[Block]:
 
 
 def _named_rows(regional: Regional) -> list[tuple[str, str]]:
-    """Chances over people, by everybody nearby: those of the plan; bounds from the group alone may be larger."""
+    """Rows on the chance of naming a person's slot: the least hidden, nine in ten, and half of the people."""
     if regional.hidden.named is None:
         return []
     others = " of the others" * bool(regional.mixing.num_alone)
@@ -312,5 +312,5 @@ def _chance(bound: ReidentificationBound) -> str:
 
 
 def _at_most(chance: float) -> str:
-    """The probability in words, or that none below certainty can be promised."""
+    """Upper bound on a probability in words, or a remark that no bound below certainty holds."""
     return "nothing is promised" if chance > _CERTAIN else f"at most {percent(chance, 'at most')}"

@@ -21,7 +21,7 @@ _FEW, _MANY = 0.1, 0.5  # shares of a group's reports that stay there, beyond a 
 
 
 def places_section(outcome: ColumnOutcome) -> Section | None:
-    """Charts of the first targets, and a table of all; None without regional estimates."""
+    """Section of estimates by place: charts of the first targets, and a table of all; None without estimates."""
     regional, section = outcome.shuffle_result, groups_of(outcome.column.shuffler)
     if not isinstance(regional, Regional) or section is None:
         return None
@@ -57,7 +57,7 @@ def places_section(outcome: ColumnOutcome) -> Section | None:
 
 
 def _drawn(outcome: ColumnOutcome, regional: Regional, scale: Scale) -> tuple[list[PlacesDrawn], str]:
-    """The drawn targets, which no estimate chooses, and a note that names them; "" if all are drawn.
+    """Charts of the drawn targets, chosen without a look at estimates, with a note that names them.
 
     Of two answers one is drawn, since the other is what remains.
     """
@@ -77,7 +77,7 @@ def _drawn(outcome: ColumnOutcome, regional: Regional, scale: Scale) -> tuple[li
 
 
 def _chosen(outcome: ColumnOutcome) -> tuple[range, str]:
-    """The numbers of the targets that are drawn, and a note that names them."""
+    """Numbers of the drawn targets, and a note that names them."""
     targets = len(outcome.release.estimate.target)
     if targets == 2:
         return range(1, 2), "Drawn is the second of the two answers; the table has both."
@@ -88,12 +88,12 @@ def _chosen(outcome: ColumnOutcome) -> tuple[range, str]:
 
 
 def inside(estimate: Estimate) -> Estimate:
-    """Estimates as a page shows them: inside their intervals, which end where shares end."""
+    """Estimates moved into their intervals, which end where shares end."""
     return replace(estimate, estimate=estimate.nearest)
 
 
 def _on_terminal(regional: Regional) -> str:
-    """A sentence on the estimates by place, and on people who are not shuffled."""
+    """Sentence on the estimates by place and on people who are not shuffled."""
     mixing = regional.mixing
     found = [
         f"By place: {count_of(len(regional.people), 'place')}, {len(regional.estimate.target):,} further rows of "
@@ -111,7 +111,7 @@ def _on_terminal(regional: Regional) -> str:
 
 
 def _opening(mixing: Mixing, section: GroupsSection, places: int) -> str:
-    """Whether places can be compared, in words, from the share of a group's reports that stay there."""
+    """Sentence on whether places can be compared, from the share of reports that stay in their group."""
     compared = f"so that {count_of(places, 'place')} can be compared"
     if not mixing.displacement:
         return f"No report leaves its sender\u2019s slot, {compared}."
@@ -138,7 +138,7 @@ def _opening(mixing: Mixing, section: GroupsSection, places: int) -> str:
 
 
 def _landing(mixing: Mixing, section: GroupsSection) -> str:
-    """A sentence on how far reports land from their places, and what estimates cannot show then."""
+    """Sentence on how far reports land from their places, and the limits of estimates."""
     if mixing.distance is None or mixing.distance_90 is None:
         return (
             f"They land {number(mixing.displacement)} ranks away on average: estimates are averages over about that "
@@ -152,13 +152,13 @@ def _landing(mixing: Mixing, section: GroupsSection) -> str:
 
 
 def _left_out(people: int) -> str:
-    """A sentence if some places are not shown; "" if all are."""
+    """Sentence on the places that are not shown; "" if all are."""
     are = "person is" if people == 1 else "people are"
     return f"{count(people)} {are} at places far from all others with too few people to show." if people else ""
 
 
 def _slots(regional: Regional, section: GroupsSection) -> str:
-    """A pointer to the file with each slot's place, if no public column beside the slot tells it; "" otherwise."""
+    """Pointer to the file with each slot's place; "" if a public column already tells the place."""
     if regional.of_slot is None:
         return ""
     if "group" in (regional.estimate.where or ({},))[0]:

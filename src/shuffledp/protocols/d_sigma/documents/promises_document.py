@@ -1,4 +1,4 @@
-"""Promises to each person before a collection, in words: one report, a household, central loss, what regions keep."""
+"""Promises to each person before a collection, in words: naming of reports, households, central loss, regions."""
 
 from collections.abc import Iterator
 
@@ -15,7 +15,7 @@ _WHO = ("least hidden", "nine in ten", "half")
 
 
 def promised(promises: Promises) -> Iterator[Block]:
-    """A sentence for everybody, then how promises differ from person to person, and what regions keep."""
+    """Text and tables of the promises: for all people, by person, and for regions."""
     named = promises.named
     half = chance_at_most(named.half)
     household = max(promises.households.items(), key=lambda each: each[1].most, default=None)
@@ -37,19 +37,19 @@ def promised(promises: Promises) -> Iterator[Block]:
 
 
 def chance_at_most(chance: float) -> str:
-    """A largest chance in percent; 100% where it is as good as certain."""
+    """Upper bound on a chance in percent; 100% where it is nearly certain."""
     return "100%" if chance > _CERTAIN else percent(chance, "at most")
 
 
 def _weakness(promises: Promises) -> str:
-    """A weak promise is called weak, and for whom."""
+    """Sentence on a weak promise and the people it concerns; "" for other promises."""
     if promises.named.half > WEAK:
         return " This is a weak promise: for most people it says next to nothing."
     return " For the least hidden this is a weak promise." * (promises.named.most > WEAK)
 
 
 def _by_person(promises: Promises) -> Table:
-    """Chances and central losses of the least hidden person, of nine in ten and of half of the people."""
+    """Table of chances and central losses: the least hidden person, nine in ten, and half of the people."""
     rows = [("one report named", *_chances(promises.named))]
     rows += [(f"household of {size}, more than half", *_chances(each)) for size, each in promises.households.items()]
     central = promises.central
@@ -67,7 +67,7 @@ def _chances(spread: Spread) -> tuple[str, ...]:
 
 
 def _by_region(regions: tuple[RegionKept, ...]) -> Table:
-    """Share of reports that stays, for groups along the order."""
+    """Table of the share of reports that stay in their group, for groups along the order."""
     sure = percent(1 - regions[0].delta)
     heads = (
         Column("group at this place of the order", left=True),

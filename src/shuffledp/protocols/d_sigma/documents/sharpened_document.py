@@ -1,4 +1,4 @@
-"""Sharpened estimates by place, in words: wide cells, whose people they are about, beside what lies in the slots."""
+"""Sharpened estimates by place, in words: for the people of wide cells, beside estimates for the slots."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -13,7 +13,7 @@ from shuffledp.protocols.d_sigma.survey.regional_result import Sharpened
 def sharpened_blocks(
     sharpened: Sharpened, scale: Scale, what: str, overall: Estimate, drawn: Sequence[int]
 ) -> Iterable[Block]:
-    """A paragraph with a chart and a table of all cells, or why there is none; nothing where nothing was blurred.
+    """Text, chart and table of the sharpened estimates, or the reason for their absence; nothing without blur.
 
     Args:
         sharpened: the estimates.

@@ -1,4 +1,4 @@
-"""Settings that meet what is wanted, in words: what to take, what is impossible and why, and the lines of the task."""
+"""Settings that meet given requirements, in words: the choice, the impossible ones, and the task lines."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -31,7 +31,7 @@ _NEARLY_ALL = 0.8  # of a uniform shuffle's displacement
 
 
 def sought_document(sought: GroupsSought, *, name: str, digest: str, groups: GroupsSection) -> Document:
-    """Setting that meets the requirements, or the reason why none does; then each mechanism and reach with its limits.
+    """Page with the setting that meets the requirements, and the limits of each mechanism and reach.
 
     Args:
         sought: the result.
@@ -54,7 +54,7 @@ def sought_document(sought: GroupsSought, *, name: str, digest: str, groups: Gro
 
 
 def wanted_in_words(wanted: Wanted) -> str:
-    """All that is wanted, in a sentence without its end."""
+    """Requirements in a sentence without its end."""
     parts = []
     if wanted.slot_chance is not None:
         parts.append(f"nobody names the slot of a report with a chance above {percent(wanted.slot_chance)}")
@@ -101,7 +101,7 @@ def _answer(sought: GroupsSought, groups: GroupsSection) -> Iterator[Block]:
 
 
 def _kept(best: Sought, sought: GroupsSought, groups: GroupsSection) -> str:
-    """Share that stays, of the task's own groups and of those of the setting where these are others."""
+    """Words on the share of reports that stay in their group, for the task's groups and the setting's."""
     there = "" if sought.chosen is None else percent(sought.chosen.kept_there)
     reach = _own_reach(groups)
     if best.setting.reach is None or f"{best.setting.reach:g}" == reach:
@@ -123,7 +123,7 @@ def _own_reach(groups: GroupsSection) -> str:
 
 
 def _beside_the_order(setting: Setting, sought: GroupsSought) -> str:
-    """That a large alpha promises less of the order than randomizing does, which is no fault here; else ""."""
+    """Remark that a large alpha promises less of the order than randomizing does; "" for smaller alphas."""
     alone = sought.epsilon0 * setting.largest
     if (setting.alpha or 0.0) <= alone:
         return ""
@@ -135,7 +135,7 @@ def _beside_the_order(setting: Setting, sought: GroupsSought) -> str:
 
 
 def _rule(one: Sought, alpha: float, sought: GroupsSought) -> str:
-    """The rule of thumb about displacement, with the numbers of a setting."""
+    """Rule of thumb about the displacement of reports, with the numbers of a setting."""
     largest = one.setting.largest
     moved = min(largest**2 / (2 * max(alpha, 1e-9)), sought.num_users / 3)
     return (
@@ -145,7 +145,7 @@ def _rule(one: Sought, alpha: float, sought: GroupsSought) -> str:
 
 
 def _promised(best: Sought, sought: GroupsSought) -> Iterator[str]:
-    """Promises of a setting; weak ones are called weak."""
+    """Sentences on the promises of a setting; weak promises are called weak."""
     promises = best.promises
     if promises is None:
         return
@@ -172,7 +172,7 @@ def _promised(best: Sought, sought: GroupsSought) -> Iterator[str]:
 
 
 def _left_out(best: Sought, sought: GroupsSought, groups: GroupsSection) -> Iterator[str]:
-    """People for whom nothing would do, and where they are."""
+    """Sentences on people whom no setting hides enough, and their places."""
     for name, number in best.limits.impossible.items():
         crowd = ""
         if name == "slot_chance" and sought.crowd:
@@ -186,7 +186,7 @@ def _left_out(best: Sought, sought: GroupsSought, groups: GroupsSection) -> Iter
 
 
 def _where(left_out: Sequence[LeftOut], groups: GroupsSection) -> str:
-    """The first places of people who are left out, or their rows."""
+    """First places of the people who are left out, or their row numbers."""
     named = [
         f"{', '.join(f'{name} {value:g}' for name, value in zip(groups.columns, each.at, strict=True))} ({each.people})"
         if each.at
@@ -199,7 +199,7 @@ def _where(left_out: Sequence[LeftOut], groups: GroupsSection) -> str:
 
 
 def _blamed(sought: GroupsSought) -> str:
-    """The requirement to blame, from the setting that came nearest."""
+    """Requirement that fails, in the setting that came nearest."""
     nearest = min(sought.found, key=lambda each: (len(each.limits.out_of_reach), _gap(each)))
     limits = nearest.limits
     if limits.out_of_reach:
@@ -222,7 +222,7 @@ def _blamed(sought: GroupsSought) -> str:
 
 
 def _gap(each: Sought) -> float:
-    """Ratio of the alpha that keeping needs to the one that hiding allows."""
+    """Ratio of the least alpha that preservation needs to the largest that hiding allows."""
     high = min(each.limits.at_most.values(), default=1.0)
     return max(each.limits.at_least.values(), default=0.0) / high
 
@@ -245,7 +245,7 @@ def _table(sought: GroupsSought, groups: GroupsSection) -> Table:
 
 
 def _never(sought: GroupsSought) -> str:
-    """Reason of a row that says never; "" if there is none."""
+    """Reason why a row of the table is impossible; "" if it is possible."""
     lost = [each for each in sought.found if each.limits.out_of_reach]
     if not lost:
         return ""

@@ -32,7 +32,7 @@ class GroupFiles(FamilyFiles):
     def around(
         self, section: GroupedSection, public: Table | None, num_users: int | None, folder: Path
     ) -> Grouping | None:
-        """The groups of the people with these public columns, one row each; None if no people are known.
+        """Groups of the people with these public columns; None if no people are known.
 
         Raises:
             InvalidParameterError: if the file that the task names is absent, or has another digest than the task says.
@@ -54,13 +54,13 @@ class GroupFiles(FamilyFiles):
         raise InputDataError(f"groups cannot be made from {', '.join(groups.public_columns)}: {reason}")
 
     def with_households(self, around: Around | None, households: tuple[Integers, ...]) -> Around | None:
-        """Groups with who lives together, whose chances to be found a plan works out."""
+        """Groups with their households, for a plan of the chances that households are found."""
         return replace(around, households=households) if isinstance(around, Grouping) else around
 
     def shuffled(
         self, column: Column, shuffler: Shuffler, reports: Reports, public: Table | None, source: RandomSource
     ) -> ShuffledParts:
-        """The shuffled view, in parts."""
+        """Shuffled view of the reports, in parts."""
         del column
         slots = cast(SlotShuffler, shuffler)
         views = slots.view_parts(reports, public=public, source=source, size=SLOTS_AT_A_TIME)
@@ -68,7 +68,7 @@ class GroupFiles(FamilyFiles):
         return ShuffledParts(shuffle=shuffle, num_reports=len(reports), views=views, shuffler=shuffler)
 
     def checked(self, column: Column, views: Iterator[View], shuffler: Shuffler | None, folder: Path) -> CheckedParts:
-        """Parts of the view, counted by place."""
+        """Parts of the checked view, with reports counted by place on the way."""
         parts = (part for view in views for part in view.parts(SLOTS_AT_A_TIME))
         first = next(parts)
         made_by = shuffler or self.shuffler(column, first.label_table, first.shuffle.num_users, folder)
@@ -89,7 +89,7 @@ def _from_points(section: GroupsSection, points: NDArray[np.float64]) -> Groups:
 
 
 def _from_file(section: GroupsSection, num_users: int, folder: Path) -> Groups:
-    """The groups from the task's file; refused if the file has another digest than the task says."""
+    """Groups from the task's file, which must have the digest in the task."""
     section.pinned(folder)
     path = folder / str(section.file)
     try:

@@ -1,4 +1,4 @@
-"""Chances with which a release lets somebody name whose report lies in a slot: for people, and for households."""
+"""Chances that an attacker names the slot of a person's report after a release, or a household's slots."""
 
 from dataclasses import replace
 
@@ -20,13 +20,13 @@ _AT_A_TIME = 1 << 20  # people
 
 
 def hidden_people(model: ProtocolModel, shuffler: SlotShuffler, groups: Groups) -> Hidden:
-    """Chances with which the slot of a person's report is named, by groups and by everybody nearby."""
+    """Chances that an attacker names the slot of a report, by group size and over all people."""
     sizes = _own_sizes(groups, people_alone(shuffler))
     return Hidden(**_odds(model, shuffler, sizes), named=named_spread(shuffler, model))
 
 
 def _own_sizes(groups: Groups, alone: NDArray[np.bool_]) -> Integers:
-    """Sizes of the groups that belong to people who are not alone."""
+    """Sizes of the own groups of the people who are not alone in their block."""
     owned = np.zeros(len(groups), dtype=np.bool_)
     for start in range(0, alone.size, _AT_A_TIME):
         part = slice(start, start + _AT_A_TIME)
@@ -46,7 +46,7 @@ def people_alone(shuffler: SlotShuffler) -> NDArray[np.bool_]:
 def hidden_households(
     model: ProtocolModel, shuffler: SlotShuffler, household: int | str | None, delta: float
 ) -> tuple[HouseholdOdds, ...]:
-    """Chances of naming the slots of households of this many people; empty where none are asked for, or known.
+    """Chances of naming the slots of households of this size; empty where unknown or no size is given.
 
     With the central epsilon, at ``delta``, of one answer that all of them hold in common, where it is known.
 
@@ -65,7 +65,7 @@ def hidden_households(
 
 
 def _odds(model: ProtocolModel, shuffler: SlotShuffler, sizes: Integers) -> dict[str, ReidentificationBound]:
-    """Odds of naming the slot of a report: from the largest group, the smallest, and the middle of the order."""
+    """Odds of naming a report's slot: in the largest group, in the smallest, and in the middle of the order."""
     try:
         found = {"by_group": reidentification_bound(model)}
     except (HypothesisError, UnsupportedModelError):

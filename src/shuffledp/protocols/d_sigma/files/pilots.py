@@ -1,4 +1,4 @@
-"""Pilots from files: answers and public columns of a few people, or public columns alone with made-up answers."""
+"""Pilots from files: a few people's answers and public columns, or public columns with made-up answers."""
 
 from functools import partial
 from pathlib import Path
@@ -52,7 +52,7 @@ def read_pilot(task: Task, path: Path, folder: Path, progress: Progress | None =
 
 
 def _has_answers(path: Path, column: Column) -> bool:
-    """Whether the file has the private column; refuses a file without the public ones, or with a column twice."""
+    """Whether the file has the private column, after a check that it has the public ones."""
     _, batches = open_batches(path, column.public)
     next(batches, None)
     try:
@@ -66,20 +66,20 @@ def _has_answers(path: Path, column: Column) -> bool:
 
 
 class _Rows(Watch):
-    """Progress of reading, without the name of its step."""
+    """Reporter of reading progress that drops the name of the step."""
 
     def __init__(self, told: Progress | None) -> None:
         self._told = told
 
     def progress(self, step: str, done: int, total: int | None) -> None:
-        """Rows that are read."""
+        """Report the number of rows read."""
         del step
         if self._told is not None:
             self._told(done, total or done)
 
 
 def _with_answers(path: Path, column: Column, progress: Progress | None) -> tuple[pa.Table, Integers]:
-    """Public columns and answers of the people kept; the task's own readers refuse what does not fit."""
+    """Public columns and answers of the people who are kept."""
     watch = _Rows(progress)
     parts = list(RandomizedReports(column, path, SeededSource(0), watch).people())
     tables = [public for _, public in parts if public is not None]
@@ -89,7 +89,7 @@ def _with_answers(path: Path, column: Column, progress: Progress | None) -> tupl
 
 
 def _public(path: Path, task: Task, progress: Progress | None) -> pa.Table:
-    """Public columns of everybody in the file."""
+    """Public columns of all people in the file."""
     reader, parts = PublicReader(task), list[pa.Table]()
     for batch in read_batches(path, reader.names, progress=progress):
         everybody = np.ones(batch.num_rows, dtype=bool)

@@ -1,4 +1,4 @@
-"""Regions for estimates by place: labels, points or groups as they are, or joined where they are too many."""
+"""Regions for estimates by place: labels, points or groups, joined where there are too many."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -51,7 +51,7 @@ class Regions:
 
 
 class PlacesInParts:
-    """Estimates by region from a view in parts, and how its shuffle mixed the groups; refused for another task.
+    """Estimates by region from a view in parts, with the mixing of the groups by its shuffle.
 
     The ``shuffler`` made the view, ``first`` is its first part, and ``beside`` the folder of the task file. `take` is
     given every part, the first one too.
@@ -76,7 +76,7 @@ class PlacesInParts:
         self._summary: RegionalSummary | None = None
 
     def _analyzer(self, shuffler: SlotShuffler | None) -> RegionalAnalyzer:
-        """The analyzer of the regions, with one more region, the last, for slots in no region."""
+        """Analyzer of the regions, with a last region for all slots outside of regions."""
         where, of_slot = self._regions.where, self._regions.of_slot
         return RegionalAnalyzer(
             regions=np.where(of_slot < 0, np.int16(len(where)), of_slot),
@@ -87,13 +87,13 @@ class PlacesInParts:
         )
 
     def take(self, view: View) -> View:
-        """Count a part, and return it."""
+        """Count the reports of a part, and return the part."""
         part = self._unmixed.summarize(view)
         self._summary = part if self._summary is None else self._summary + part
         return view
 
     def regional(self) -> Regional:
-        """The regional results, after all parts."""
+        """Regional results, after all parts are counted."""
         regions, shuffler, groups = self._regions, self._shuffler, self._groups
         targets, rows = self._column.targets, len(regions.where) * len(self._column.targets)
         summary = cast(RegionalSummary, self._summary)
@@ -130,7 +130,7 @@ class PlacesInParts:
 
 
 def regional_of(column: Column, view: View, shuffler: Shuffler, beside: Path, parts: Iterable[View]) -> Regional:
-    """The regional results of a view in parts; ``view`` has the model and the public table of all parts."""
+    """Regional results of a view in parts; ``view`` has the model and public table of all parts."""
     by_place = PlacesInParts(column, view, shuffler, beside)
     for part in parts:
         by_place.take(part)
@@ -138,7 +138,7 @@ def regional_of(column: Column, view: View, shuffler: Shuffler, beside: Path, pa
 
 
 def _counts(numbers: NDArray[np.int16], length: int) -> Integers:
-    """Count of each number below ``length``; a part at a time, since counting widens the numbers."""
+    """Count of each number below ``length``, made in parts to save memory."""
     found = np.zeros(length, dtype=np.int64)
     for start in range(0, numbers.size, SLOTS_AT_A_TIME):
         found += np.bincount(numbers[start : start + SLOTS_AT_A_TIME], minlength=length)
@@ -146,7 +146,7 @@ def _counts(numbers: NDArray[np.int16], length: int) -> Integers:
 
 
 def _first(estimate: Estimate, rows: int) -> Estimate:
-    """The estimate without its last rows, which are about slots in no region."""
+    """Estimate without its last rows, which are about slots outside of regions."""
     parts = ("target", "estimate", "standard_error", "sampling_error", "interval", "where")
     kept: dict[str, Any] = {
         name: None if (values := getattr(estimate, name)) is None else values[:rows] for name in parts
@@ -155,7 +155,7 @@ def _first(estimate: Estimate, rows: int) -> Estimate:
 
 
 def regions_of(column: Column, public: Table | None, shuffler: SlotShuffler, beside: Path, most: int) -> Regions:
-    """About ``most`` regions or fewer: the task's labels, places or groups, or stretches of the reference order.
+    """Regions of a task, about ``most`` or fewer: labels, places, groups or stretches of the order.
 
     No region that is joined from several holds both people who are alone and others.
     """
@@ -193,7 +193,7 @@ def _marked(
     *,
     is_at_slots: bool,
 ) -> Regions:
-    """Regions with a mark on those whose people are all alone, unless everyone is alone."""
+    """Regions with a mark on each region of unshuffled people, unless all people are unshuffled."""
     of_slot = of_slot.astype(np.int16)
     mixed = _counts(of_slot[(of_slot >= 0) & ~alone], len(where))
     if mixed.any():
@@ -202,7 +202,7 @@ def _marked(
 
 
 def _labels(name: str, column: NDArray[Any], alone: NDArray[np.bool_], most: int) -> Placed:
-    """Regions by the labels of a column; too many labels are joined, with unshuffled people apart from others."""
+    """Regions by the labels of a column, joined if too many; unshuffled people stay apart."""
     labels, of_slot = np.unique(column.astype(np.str_), return_inverse=True)
     if labels.size <= most:
         return of_slot, tuple({name: str(label)} for label in labels)
@@ -220,7 +220,7 @@ def _labels(name: str, column: NDArray[Any], alone: NDArray[np.bool_], most: int
 
 
 def _along(order: Integers, alone: NDArray[np.bool_], most: int) -> Placed:
-    """Regions along the reference order: numbered stretches, and one region of all people who are alone."""
+    """Regions along the reference order: numbered stretches, and one region of all unshuffled people."""
     mixed = order[~alone[order]]
     of_slot = np.empty(order.size, dtype=np.int64)
     where: list[Mapping[str, Any]] = []
@@ -235,7 +235,7 @@ def _along(order: Integers, alone: NDArray[np.bool_], most: int) -> Placed:
 
 
 def _stretches(people: Integers, most: int) -> tuple[Integers, list[tuple[int, int]]]:
-    """Stretches of consecutive items with about the same number of people in each."""
+    """Stretches of consecutive items, each with about as many people."""
     cells = np.minimum((np.cumsum(people) - people) * most // people.sum(), most - 1)
     _, joined = np.unique(cells, return_inverse=True)
     first = np.flatnonzero(np.diff(joined, prepend=-1))
@@ -244,7 +244,7 @@ def _stretches(people: Integers, most: int) -> tuple[Integers, list[tuple[int, i
 
 
 class Cells(NamedTuple):
-    """The cell of each site, -1 for few people far from all others, and a place in the middle of each cell."""
+    """Cell of each site (-1 if left out), and a place in the middle of each cell."""
 
     of_site: NDArray[np.int16]
     places: Floats  # shape (cells, columns)
@@ -260,7 +260,7 @@ def cells_of(
     metric: str,
     radius: float = 0.0,
 ) -> Cells:
-    """The places ``at``, or cells with about the same number of people where there are more than ``most`` places.
+    """Cells with about equally many people, or one for each place if there are at most ``most`` places.
 
     Of each place: how many people are there, and whether one of them is not shuffled. ``core`` are the corners of the
     map.
@@ -292,7 +292,7 @@ def cells_of(
 
 
 def _shown(centers: Floats, people: Integers, average: float, reach: float, metric: str) -> Integers:
-    """Cells with enough people, or near such a cell; those with most people first."""
+    """Cells with enough people, and cells near to one of these, the fullest first."""
     enough = people >= _FEWEST * average
     large = centers[enough]
     near = [(distances(np.broadcast_to(each, large.shape), large, metric) <= reach).any() for each in centers]
@@ -302,7 +302,7 @@ def _shown(centers: Floats, people: Integers, average: float, reach: float, metr
 
 
 def _alike(places: Floats, people: Integers, most: int) -> list[Integers]:
-    """Parts of the places, with about the same number of people in each."""
+    """Parts of the places, each with about equally many people."""
     parts = [np.arange(len(places))]
     while len(parts) * 2 <= most:
         parts = [half for part in parts for half in _halves(places, people, part)]
@@ -310,7 +310,7 @@ def _alike(places: Floats, people: Integers, most: int) -> list[Integers]:
 
 
 def _halves(places: Floats, people: Integers, part: Integers) -> list[Integers]:
-    """Two parts of the places, with about the same number of people in each."""
+    """Two parts of the places, with about equally many people in each."""
     if part.size < 2:
         return [part]
     side = int(np.argmax(np.ptp(places[part], axis=0)))
@@ -321,7 +321,7 @@ def _halves(places: Floats, people: Integers, part: Integers) -> list[Integers]:
 
 
 def _near(places: Floats, part: Integers, reach: float, metric: str) -> list[Integers]:
-    """Parts cut at the middle of their longer side until none is wider than the reach; none from no places."""
+    """Parts of the places, cut in two until no part is wider than the reach."""
     found, rest = [], [part] if part.size else []
     while rest:
         part = rest.pop()
@@ -336,12 +336,12 @@ def _near(places: Floats, part: Integers, reach: float, metric: str) -> list[Int
 
 
 def _across(low: Floats, high: Floats, metric: str) -> float:
-    """Distance from one corner to the other."""
+    """Distance between two opposite corners of the map."""
     return float(distances(low[None], high[None], metric)[0])
 
 
 def _middle(places: Floats, people: Integers) -> Floats:
-    """The place nearest to the average of the people; people live there."""
+    """Place nearest to the average of the people's places."""
     away = places - np.average(places, axis=0, weights=people)
     found: Floats = places[np.argmin((away**2).sum(axis=1))]
     return found

@@ -1,4 +1,4 @@
-"""Sharpened estimates on a release: places joined along the reference order until the shuffle's blur can be undone."""
+"""Sharpened estimates of a release: places are joined along the order until the blur can be undone."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -31,7 +31,7 @@ def sharpened_places(
     targets: Sequence[str],
     level: float,
 ) -> Sharpened:
-    """Estimates for the people of wide cells; empty where nothing is blurred, with an obstacle where it cannot be.
+    """Estimates for the people of wide cells, or the obstacle to them; empty without blur.
 
     Places that follow each other along the reference order are joined until each cell holds two mean displacements.
 
@@ -93,7 +93,7 @@ def _mean_ranks(region: NDArray[np.integer[Any]], order: Integers, sizes: Intege
 
 
 def _joined(ranks: Floats, sizes: Integers, least: float) -> Integers:
-    """Cell of each place: places are joined in the order of their ranks until a cell holds enough people."""
+    """Cell of each place; places are joined by rank until each cell holds enough people."""
     cell, number, held = np.zeros(sizes.size, dtype=np.int64), 0, 0
     for place in np.argsort(ranks, kind="stable").tolist():
         if held >= least:
@@ -106,7 +106,7 @@ def _joined(ranks: Floats, sizes: Integers, least: float) -> Integers:
 
 
 def _named(places: Sequence[Where], people: Integers) -> Where:
-    """Description of a cell: its ends along one coordinate, or its largest place and how many were joined."""
+    """Description of a cell: its two ends along one coordinate, or its largest place and number of places."""
     kept = [{key: value for key, value in each.items() if key != "shuffled"} for each in places]
     largest = kept[int(np.argmax([count if each else 0 for each, count in zip(kept, people.tolist(), strict=True)]))]
     if len(kept) == 1:

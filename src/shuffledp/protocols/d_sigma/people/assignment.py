@@ -21,7 +21,7 @@ _MOST_PEOPLE = 2**31 - 1  # places are kept as 32-bit integers
 
 @dataclass(frozen=True, eq=False)
 class Groups(Shown):
-    """Family of groups of the people 0, ..., n - 1, which may overlap; every person has their own group.
+    """Groups of the people 0, ..., n - 1, which may overlap, with one own group for each person.
 
     Groups come from public information, and tell an observer nothing new. People with the same public values form a
     *site*, and a group is a set of sites, kept as runs of numbers: at most 8 bytes times the sum of the groups' sizes
@@ -87,7 +87,7 @@ class Groups(Shown):
 
     @classmethod
     def from_neighbors(cls, points: ArrayLike, neighbors: int, metric: str = "euclidean") -> Self:
-        """Groups by number: a person's group is the smallest ball with at least ``neighbors`` other people.
+        """Groups by number: a person's group is the smallest ball with ``neighbors`` or more other people.
 
         People at the same distance, up to a factor of 1 + 1e-12, are in or out together, so that a group can be larger;
         so are all who are nearer than 1e-149 times the largest coordinate. Groups are not always symmetric.
@@ -217,7 +217,7 @@ class Groups(Shown):
 
     @property
     def num_memberships(self) -> int:
-        """Sum of the groups' sizes."""
+        """Number of memberships: the sum of the groups' sizes."""
         return int(self.sizes.sum())
 
     @cached_property
@@ -242,7 +242,7 @@ class Groups(Shown):
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of a canonical form, in hexadecimal: two families with equal groups have equal digests.
+        """SHA-256 digest of the groups, in hexadecimal, equal for equal groups.
 
         The form: people who are in the same groups of two or more form a class, classes are numbered by their first
         person, and each group is the SHA-256 of its classes; then number of people, classes and sorted hashes.
@@ -281,7 +281,7 @@ class Groups(Shown):
 
     @cached_property
     def _seats(self) -> Integers:
-        """Runs of sites as runs of places in ``_people``."""
+        """Groups as runs of places in ``_people``."""
         return np.append(0, np.cumsum(self.site_sizes))[self.sets.runs]
 
 
@@ -300,7 +300,7 @@ def _as_radii(radius: ArrayLike, people: int) -> Floats:
 
 
 def _strongest(graph: Graph, neighbors: int | None) -> tuple[Integers, Integers]:
-    """Neighbors along each person's heaviest edges, and the person, as starts and ascending members."""
+    """Each person and the neighbors along the heaviest edges, as starts and ascending members."""
     integer_at_least(1, neighbors=neighbors)
     if graph.weights is None:
         raise InvalidParameterError("graph must have edge weights for its strongest ties; give hops instead.")

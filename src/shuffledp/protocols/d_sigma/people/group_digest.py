@@ -1,4 +1,4 @@
-"""Digest of a family of groups: SHA-256 of a form that does not depend on how the groups were made."""
+"""Digest of groups: SHA-256 of a form that does not depend on the way the groups were made."""
 
 import hashlib
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ _BYTES = 8
 
 
 def digest_of(groups: "Groups") -> str:
-    """Digest for `shuffledp.Groups.digest`, computed with memory for sites, hashes and a part of the people."""
+    """Digest for `shuffledp.Groups.digest`, computed in parts to save memory."""
     of_site = _classes(groups)
     form = hashlib.sha256(b"shuffledp/1/groups" + groups.num_users.to_bytes(_BYTES, "little"))
     for start in range(0, groups.num_users, _AT_A_TIME):
@@ -29,7 +29,7 @@ def digest_of(groups: "Groups") -> str:
 
 
 def _classes(groups: "Groups") -> Integers:
-    """Class of each site, shared by sites in the same groups; classes are numbered by their first person."""
+    """Class of each site: equal for sites in equal groups, numbered by the first person."""
     marks = _marks(groups.sets, groups.sizes > 1)[: groups.site_sizes.size]
     order = np.lexsort(marks.T)
     new = np.append(True, (marks[order[1:]] != marks[order[:-1]]).any(axis=1))
@@ -41,7 +41,7 @@ def _classes(groups: "Groups") -> Integers:
 
 
 def _marks(sets: Runs, counted: NDArray[np.bool_]) -> NDArray[np.uint64]:
-    """Mark of each site: in each of two lanes, the sum modulo 2^64 of the names of its groups."""
+    """Mark of each site: two sums modulo 2^64 of the random names of its groups."""
     marks = np.zeros((int(sets.runs.max()) + 1, 2), dtype=np.uint64)
     of_run = np.repeat(np.arange(counted.size), np.diff(sets.starts))
     runs = sets.runs[counted[of_run]]
@@ -54,7 +54,7 @@ def _marks(sets: Runs, counted: NDArray[np.bool_]) -> NDArray[np.uint64]:
 
 
 def _forms(groups: "Groups", of_site: Integers) -> Iterator[bytes]:
-    """Ascending classes of each group of two people or more; many groups are sorted at a time."""
+    """Bytes of the ascending classes of each group of two people or more."""
     starts, held, first = groups.sets.starts, groups.sites_held, 0
     passed = np.append(0, np.cumsum(held))
     while first < held.size:

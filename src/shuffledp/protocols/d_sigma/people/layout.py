@@ -1,4 +1,4 @@
-"""Groups along an order: the pieces of ranks that each group occupies, its median, and a local search.
+"""Groups along an order: the pieces of ranks of each group, its median, and a local search.
 
 People of one site who follow each other in the order form an *atom*. Sites whose atoms follow each other, upwards or
 downwards, make one *piece* of a group, so that an interval of a line costs the same whether it has ten members or a
@@ -44,7 +44,7 @@ class Layout(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """Working memory for the pieces of one group, and buckets that are empty between uses."""
+    """Working memory for the pieces of one group, with buckets that are empty between uses."""
 
     lows: Integers
     highs: Integers
@@ -54,7 +54,7 @@ class Scratch(NamedTuple):
 
 
 def lay(groups: Groups, order: Integers) -> Layout:
-    """Layout of the groups along an order (a permutation of the people), given from rank 0 on."""
+    """Layout of the groups along an order, which is a permutation of the people."""
     start = _starts_of_atoms(groups, order)
     stop = np.append(start[1:], order.size)
     site = groups.sites[order[start]]
@@ -75,7 +75,7 @@ def lay(groups: Groups, order: Integers) -> Layout:
 
 
 def _starts_of_atoms(groups: Groups, order: Integers) -> Integers:
-    """Ranks that begin a new atom: the person's site differs from the one before."""
+    """Ranks at which a new atom begins, since the site changes."""
     found, last = [], -1
     for first in range(0, order.size, _AT_A_TIME):
         sites = groups.sites[order[first : first + _AT_A_TIME]]
@@ -93,7 +93,7 @@ def scratch(layout: Layout) -> Scratch:
 
 
 def pieces(layout: Layout, group: int, lows: Integers, highs: Integers) -> int:
-    """Write a group's pieces in any order, and return their number: piece i is ranks ``lows[i]`` up to ``highs[i]``.
+    """Write a group's pieces of ranks (``lows[i]`` up to ``highs[i]``), and return their number.
 
     For the compiler; `ranks_by_group` is its plain form.
     """
@@ -164,7 +164,7 @@ def ranks_of(layout: Layout, group: int) -> Integers:
 
 
 def ranks_by_group(groups: Groups, order: Integers) -> list[Integers]:
-    """Ascending ranks of every group: a plain form of the compiled kernels' input."""
+    """Ascending ranks of every group, as a plain form of the compiled kernels."""
     rank = invert(order)
     return [np.sort(rank[group]) for group in groups]
 
@@ -210,7 +210,7 @@ def improved(groups: Groups, order: Integers) -> Integers:
 
 
 def _slope(layout: Layout, kendall: Integers, centre: Integers, heat: float) -> Floats:
-    """Gradient of the softened largest sensitivity, scaled to a largest entry of size 1."""
+    """Gradient of a smoothed largest sensitivity, scaled to a largest entry of size 1."""
     weights = np.exp((kendall / max(int(kendall.max()), 1) - 1.0) / heat)
     weights[weights < _FAINT] = 0.0
     pull = np.zeros(layout.atoms.size - 1)
@@ -230,7 +230,7 @@ def _site_layout(groups: Groups, order: Integers) -> Layout:
 
 
 def measured(layout: Layout, room: Scratch) -> Integers:
-    """First rank, last rank and Kendall sensitivity of each group, and the rank between its halves; (4, groups)."""
+    """First rank, last rank, Kendall sensitivity and middle rank of each group; shape (4, groups)."""
     found = np.empty((4, layout.sizes.size), dtype=np.int64)
     _measure_kernel(layout, room, found)
     return found
@@ -245,7 +245,7 @@ def _measure(layout: Layout, room: Scratch, found: Integers) -> None:
 
 
 def _pull(layout: Layout, centre: Integers, weights: Floats, pull: Floats) -> None:
-    """Add the scaled derivative of the groups' weighted footrule by each site's place to the site's entry.
+    """Add the scaled derivative of the weighted footrule, by the place of each site, to ``pull``.
 
     A site with m members of a group of g, with b others before it, changes the value by
     2 (min(b, g - b) - min(b + m, g - b - m)) per rank: by -2 m in the lower half and by 2 m in the upper one. Here it

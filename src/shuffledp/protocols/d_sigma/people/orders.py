@@ -26,7 +26,7 @@ _DENSE_SITES = 200
 
 
 def reference_order(groups: Groups, *, coordinates: ArrayLike | None = None, method: str = "auto") -> Integers:
-    """Order of the people in which groups lie close together: the lower its sensitivity, the less noise.
+    """Order of the people in which groups lie close together, for a low sensitivity.
 
     To find the best order is NP-hard [MRCJ22, Theorem A.3]. No method draws at random: equal groups give equal orders.
 
@@ -84,7 +84,7 @@ def reference_order(groups: Groups, *, coordinates: ArrayLike | None = None, met
 
 
 def _people_along(groups: Groups, sites: Integers) -> Integers:
-    """People in an order of their sites; people of one site by their numbers."""
+    """People in the order of their sites; people of one site by number."""
     from scipy.sparse import csr_array
 
     # People by the rank of their site, counted instead of compared: a matrix that has a row for each person and a
@@ -157,19 +157,19 @@ def _check_links(count: int, most: int) -> None:
 
 
 def _num_shared(groups: Groups) -> int:
-    """Number of pairs of sites in a common group, counted for each group."""
+    """Number of pairs of sites that share a group, summed over the groups."""
     return int((groups.sites_held**2).sum())
 
 
 class _Links(NamedTuple):
-    """Neighbors of every site in visiting order; site s has those from starts[s] to starts[s + 1]."""
+    """Neighbors of every site in visiting order: for site s at starts[s] up to starts[s + 1]."""
 
     starts: Integers
     neighbors: Integers
 
 
 def _links(groups: Groups) -> _Links:
-    """Links from each group's center to its other sites (stars, not cliques), ascending by the sites' first people."""
+    """Links from each group's center to its other sites, in the order of the sites' first people."""
     _check_links(_num_links(groups), _MOST_LINKS)
     size = groups.site_sizes.size
     first = groups.first_people
@@ -185,7 +185,7 @@ def _links(groups: Groups) -> _Links:
 
 
 def _centers(groups: Groups) -> Integers:
-    """Center of each group: the site of its first owner; without an owner, its first site."""
+    """Center of each group: the site of its first owner, or else its first site."""
     owner = np.full(len(groups), groups.num_users, dtype=np.int64)
     np.minimum.at(owner, groups.own, np.arange(groups.num_users))
     of_nobody = owner == groups.num_users
@@ -198,7 +198,7 @@ def _centers(groups: Groups) -> Integers:
 
 
 class _Walk(NamedTuple):
-    """State of a breadth-first walk: ``level`` of each site, -1 before the visit, and the visited sites in order."""
+    """State of a breadth-first walk: the ``level`` of each site (-1 if unvisited), and the sites visited."""
 
     level: Integers
     order: Integers
@@ -231,7 +231,7 @@ def _cuthill_mckee(groups: Groups, links: _Links) -> Integers:
 
 
 def _visit_from_an_end(links: _Links, walk: _Walk, root: int, filled: int) -> int:
-    """Visit a component from an end of it: while that adds levels, restart at the last level's site of least degree."""
+    """Visit a component breadth first, from a site at one of its ends."""
     depth = -1
     while True:
         after = _visit_kernel(links, walk, root, filled)
@@ -245,7 +245,7 @@ def _visit_from_an_end(links: _Links, walk: _Walk, root: int, filled: int) -> in
 
 
 def _visit(links: _Links, walk: _Walk, root: int, filled: int) -> int:
-    """Append a component, breadth first, to the first ``filled`` sites of the order; return the new count."""
+    """Append a component, breadth first, to the order; return the new number of sites in it."""
     level, order = walk
     order[filled] = root
     level[root] = 0
@@ -265,7 +265,7 @@ _visit_kernel = compiled(_visit)
 
 
 def _fiedler(groups: Groups) -> Integers:
-    """Order of the sites by eigenvector inside each component, components by their first site."""
+    """Order of the sites: by eigenvector inside each component, components by their first site."""
     import scipy.sparse as sp
     from scipy.sparse.csgraph import connected_components, laplacian
 

@@ -1,4 +1,4 @@
-"""Public points, numbered so that near points have near numbers, and balls as runs of numbers.
+"""Public points with nearby numbers for nearby points, and balls as runs of numbers.
 
 A ball over neighboring numbers takes a few runs, however many numbers it holds.
 """
@@ -36,7 +36,7 @@ class Runs(NamedTuple):
 
 
 def as_runs(starts: Integers, members: Integers) -> Runs:
-    """Sets as runs, from ascending members ``members[starts[h] : starts[h + 1]]``; no set may be empty."""
+    """Nonempty sets as runs, from ascending members ``members[starts[h] : starts[h + 1]]``."""
     new = np.ones(members.size, dtype=np.bool_)
     new[1:] = members[1:] != members[:-1] + 1
     new[starts[:-1]] = True
@@ -62,7 +62,7 @@ def members(runs: NDArray[np.integer]) -> Integers:
 
 
 class PublicPoints:
-    """Distinct points among the rows of ``points``, each with a number; in degrees for the metric "haversine".
+    """Distinct points among the rows of ``points``, each with a number.
 
     ``of_person`` is the number of every person's place, and ``sizes`` how many people are at each.
 
@@ -98,7 +98,7 @@ class PublicPoints:
         self.sizes: Integers = np.bincount(inverse)
 
     def reach(self, people: int) -> Floats:
-        """Distance within which each place has ``people`` people, its own included, rounded up by 1e-12.
+        """Radius around each place with ``people`` people inside, rounded up by 1e-12.
 
         In kilometers or the units of the points; where others are needed at least about 1e-150 of the largest
         coordinate.
@@ -151,7 +151,7 @@ class PublicPoints:
         return scaled
 
     def _intervals(self, centers: Integers, radii: Floats) -> Runs:
-        """Balls on a line, each a single run: j with |x_i - x_j| <= r, with the difference in floats."""
+        """Balls on a line, each a single run: all j with |x_i - x_j| <= r in floats."""
         x = self._x
         with np.errstate(over="ignore"):  # a difference that is no float is larger than every finite radius
             low = _first_true(lambda j: x[centers] - x[j] <= radii, np.zeros_like(centers), centers)
@@ -165,7 +165,7 @@ def rows_of(columns: Sequence[NDArray[Any]]) -> NDArray[Any]:
 
 
 def distinct_rows(columns: Floats) -> tuple[Floats, Integers]:
-    """Distinct rows in ascending order, and for every row the index of its equal among them."""
+    """Distinct rows in ascending order, and the index of each row among them."""
     order = np.argsort(columns[:, 0]) if columns.shape[1] == 1 else np.lexsort(columns.T[::-1])
     new = np.ones(len(order), dtype=np.bool_)
     inverse, found = np.empty(len(order), dtype=np.int64), -1
@@ -180,7 +180,7 @@ def distinct_rows(columns: Floats) -> tuple[Floats, Integers]:
 
 
 def _first_true(holds: Callable[[Integers], NDArray[np.bool_]], low: Integers, high: Integers) -> Integers:
-    """First number from ``low`` on at which a monotone condition holds, for each place; else ``high``."""
+    """First number from ``low`` on that meets a monotone condition, for each place; else ``high``."""
     while (open_ := low < high).any():
         middle = (low + high) // 2
         held = holds(np.where(open_, middle, 0))
@@ -208,7 +208,7 @@ def _as_columns(points: ArrayLike) -> Floats:
 
 
 def _normal_angles(degrees: Floats) -> Floats:
-    """Latitude and longitude in a normal form: equal places have equal numbers."""
+    """Latitude and longitude in a normal form, in which equal places have equal numbers."""
     if degrees.shape[1] != 2:
         raise InvalidParameterError(
             "points must be columns of latitude and longitude for the metric 'haversine'; "
@@ -226,7 +226,7 @@ def _normal_angles(degrees: Floats) -> Floats:
 
 
 def distances(here: Floats, there: Floats, metric: str | None) -> Floats:
-    """Distances between pairs of points, row by row: kilometers for "haversine", else in the unit of the columns.
+    """Distances between paired rows of points: kilometers for "haversine", else the columns' unit.
 
     The metric None is "euclidean".
     """

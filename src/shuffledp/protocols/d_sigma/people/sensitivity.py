@@ -1,4 +1,4 @@
-"""Sensitivity of a reference order, exactly: the cost of hiding the order inside every group.
+"""Exact sensitivity of a reference order, which sets the noise that hides the order inside groups.
 
 Two inputs are neighbors if they differ by a permutation of one group's answers. For a mechanism whose probabilities
 fall as exp(-concentration * distance from the reference order), the loss is concentration times the sensitivity: the
@@ -25,7 +25,7 @@ _PLAIN_MEMBERSHIPS = 50_000
 
 @dataclass(frozen=True, eq=False)
 class Windows:
-    """Windows of the groups along an order, in the order of the groups' iteration.
+    """Window of ranks of each group along an order.
 
     Args:
         first: the lowest rank of a member, int64 array of shape (groups,).
@@ -142,7 +142,7 @@ def windows(groups: Groups, order: ArrayLike) -> Windows:
 
 
 def blocks(groups: Groups, order: ArrayLike, *, distance: str = "kendall", alphabet: int | None = None) -> Blocks:
-    """Finest division of an order into blocks that no group crosses, and the sensitivity within each block.
+    """Smallest blocks of an order that no group crosses, with the sensitivity within each block.
 
     Blocks can be shuffled independently, each at its own concentration: a permutation within a group touches one block.
 
@@ -163,7 +163,7 @@ def blocks(groups: Groups, order: ArrayLike, *, distance: str = "kendall", alpha
 
 
 def position_spreads(groups: Groups, order: ArrayLike, positions: ArrayLike, *, power: int = 1) -> Floats:
-    """Spread of each group: sum over i = 1, ..., g of ``abs(t_(g+1-i) - t_(i)) ** power``, with its ranks' positions t.
+    """Spread of each group: sum over i of ``abs(t_(g+1-i) - t_(i)) ** power``, with t its members' positions.
 
     It is the largest sum of ``abs(move) ** power`` by which a permutation of the group can move its members, and what a
     noisy sort with keys at these positions loses (power 1: Laplace; power 2, its root: Gaussian), rounded up by a
@@ -187,7 +187,7 @@ def position_spreads(groups: Groups, order: ArrayLike, positions: ArrayLike, *, 
 
 
 def checked_order(groups: Groups, order: ArrayLike) -> Integers:
-    """Order as an int64 array; refused unless it is a permutation of the groups' people."""
+    """Checked order, a permutation of the groups' people, as an int64 array."""
     instance_of(Groups, groups=groups)
     array = np.asarray(order)
     if not is_permutation(array) or array.size != groups.num_users:

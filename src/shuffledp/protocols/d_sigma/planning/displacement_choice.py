@@ -1,4 +1,4 @@
-"""Choice of a shuffler near a reference order by how far reports move: Mallows by blocks, or a noisy sort."""
+"""Choice of the shuffler near a reference order that moves reports least: Mallows by blocks or a noisy sort."""
 
 import math
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ _MOST_REFINED = 1_000_000  # members of all groups: some seconds
 
 @dataclass(frozen=True, eq=False)
 class LeastDisplacement:
-    """Mechanism that moves reports least, with the displacements of all that were tried.
+    """Mechanism that moves reports least, with the displacements of all mechanisms tried.
 
     Args:
         shuffler: it, prepared.
@@ -87,12 +87,12 @@ def check_choice(*, alpha: float, delta: float | None) -> None:
 
 
 def _spendable(alpha: float, delta: float | None) -> float | None:
-    """Remainder that mechanisms with a pure loss can spend: beside a loss that is finite and above 0."""
+    """Delta that mechanisms with a pure loss can use, if alpha is finite and above 0."""
     return delta if 0 < alpha < math.inf else None
 
 
 def _sorts(groups: Groups, alpha: float, delta: float | None, order: NDArray[np.int64]) -> dict[str, SlotShuffler]:
-    """Sorts by name, those with simpler spacing first; a remainder is not spent with Laplace noise and refined gaps."""
+    """Noisy sorts to compare, by name, the simpler spacings first."""
     spent = _spendable(alpha, delta)
     kinds: dict[str, tuple[str, str, float | None]] = {"laplace": ("laplace", "adaptive", spent)}
     if delta is not None:
@@ -133,7 +133,7 @@ def mean_displacement(shuffler: SlotShuffler, *, seed: int = 0) -> float:
 
 
 def displacement_draws(shuffler: SlotShuffler, *, draws: int, seed: int) -> Floats:
-    """Mean number of ranks that a report moves, one for each simulated draw, see `mean_displacement`."""
+    """Mean number of ranks that a report moves, for each simulated draw."""
     ranks = np.arange(shuffler.prepare().order.size)
     sources = (SeededSource(seed).substream("displacement", number) for number in range(draws))
     return np.array([np.abs(shuffler.draw_ranks(source=source) - ranks).mean() for source in sources])

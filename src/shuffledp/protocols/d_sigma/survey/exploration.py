@@ -1,4 +1,4 @@
-"""Exploration of settings on a pilot: mechanism after mechanism, loss after loss, reach after reach."""
+"""Exploration of settings on a pilot: mechanisms, losses and reaches of groups."""
 
 import math
 from collections.abc import Iterator
@@ -97,7 +97,7 @@ def explore(
 def _settings(
     groupings: dict[float | None, Grouping], own: float | None, alphas: tuple[float, ...], delta: float, people: int
 ) -> Iterator[Setting]:
-    """Settings to try, by reach, loss and mechanism."""
+    """Settings to try, in the order of reach, loss and mechanism."""
     for reach, grouping in groupings.items():
         largest = int(grouping.groups.sizes.max())
         apart = not _overlap(grouping)  # then every loss leads to the same map, and none at all hides most
@@ -111,7 +111,7 @@ def _settings(
 
 
 def _worth_trying(largest: int, people: int, own: float | None) -> set[float]:
-    """The task's own loss, and others at which a sort moves reports by a share of all ranks that is worth a look."""
+    """Values of alpha to try: the task's own, and others with a useful displacement of a sort."""
     moved = {alpha: largest**2 / (2 * alpha) / people for alpha in _ALPHAS}
     some = [alpha for alpha, share in moved.items() if _LEAST_SHARE <= share <= _MOST_SHARE]
     kept = [some[place] for place in np.unique(np.linspace(0, len(some) - 1, min(_MOST_ALPHAS, len(some))).astype(int))]
@@ -120,10 +120,10 @@ def _worth_trying(largest: int, people: int, own: float | None) -> set[float]:
 
 
 def _is_least_noise(alpha: float, delta: float) -> bool:
-    """Whether Gaussian noise is the least that there is at this loss and at any larger one."""
+    """Whether Gaussian noise cannot be reduced further at this alpha or a larger one."""
     return gaussian_mu(alpha / 2, delta) == gaussian_mu(2 * alpha, delta)
 
 
 def _overlap(grouping: Grouping) -> bool:
-    """Whether somebody is in several groups."""
+    """Whether a person is in several groups."""
     return int(grouping.groups.sizes.sum()) > grouping.num_users

@@ -1,4 +1,4 @@
-"""The table ``[shuffler]`` of shuffles that hide the order inside groups, with the table ``[groups]`` beside it."""
+"""Table ``[shuffler]`` of shuffles that hide the order inside groups, beside the table ``[groups]``."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupedSection(ShufflerSection):
-    """Family of the shufflers that hide the order inside groups and leave each report near its sender."""
+    """Table of a shuffler that hides the order inside groups and leaves reports near their senders."""
 
     needs_groups: ClassVar[bool] = True
     in_words: ClassVar[str] = "a shuffle inside groups"
@@ -44,7 +44,7 @@ class GroupedSection(ShufflerSection):
             check()(**{key: value for key, value in self.keywords.items() if key != "order"})
 
     def to_dict(self) -> dict[str, Any]:
-        """All keys of the table; of a Mallows shuffle without ``delta`` where there is none."""
+        """Keys of the table, without an empty ``delta`` of a Mallows shuffle."""
         table = super(GroupedSection, self).to_dict()
         return without_none(table, "delta") if self.kind == "mallows" else table
 
@@ -55,12 +55,12 @@ class GroupedSection(ShufflerSection):
 
     @property
     def files(self) -> tuple[str, ...]:
-        """The file that groups are made from, if there is one."""
+        """File that groups are made from, if any."""
         return () if self.groups is None or self.groups.file is None else (self.groups.file,)
 
     @property
     def made_from(self) -> MadeFrom:
-        """Coordinates, or labels, that groups are made from."""
+        """Public columns that groups are made from: coordinates or labels."""
         if self.groups is None:
             return MadeFrom()
         labels = () if self.groups.column is None else (self.groups.column,)
@@ -71,7 +71,7 @@ class GroupedSection(ShufflerSection):
         return self if self.groups is None else replace(self, groups=self.groups.pinned(folder))
 
     def check(self, column: Column) -> None:
-        """Refuse a task without groups, or with groups from columns that are not released, or from rows left out."""
+        """Refuse a task without groups, or with groups from unreleased columns or dropped rows."""
         groups = self.groups
         if groups is None:
             raise InvalidParameterError(f"a task with shuffler kind {self.kind!r} must have a table [groups].")
@@ -94,7 +94,7 @@ class GroupedSection(ShufflerSection):
             )
 
     def fewest_together(self, public: Mapping[str, NDArray[Any]]) -> int | None:
-        """Refuse columns of latitude and longitude that are no degrees; there are no regions."""
+        """Refuse latitudes and longitudes out of range; return None, as there are no regions."""
         if self.groups is None or self.groups.metric != "haversine":
             return None
         for name, most in zip(self.groups.columns, (90, 180), strict=True):
@@ -106,15 +106,15 @@ class GroupedSection(ShufflerSection):
         return None
 
     def imagined(self, num_users: int, size: int) -> Grouping:
-        """Groups of people with consecutive numbers, as few and as nearly equal as may be."""
+        """Imagined groups of people with consecutive numbers, few and nearly equal."""
         return groups_of_neighbors(num_users, size)
 
     def around(self, groups: "Groups", order: Integers) -> "SlotShuffler":
-        """The shuffler for these groups around this reference order."""
+        """Shuffler for these groups around this reference order."""
         return cast("SlotShuffler", TASK_KINDS[self.kind].make(**{**self.keywords, "groups": groups, "order": order}))
 
     def shuffler(self, grouping: object = None) -> "SlotShuffler":
-        """The shuffler for these groups; refused without groups."""
+        """Shuffler for these groups; refused without groups."""
         if not isinstance(grouping, Grouping):
             raise InvalidParameterError(
                 f"groups must be given for a {self.kind!r} shuffle, which is about them; got None. They are made from "
@@ -125,7 +125,7 @@ class GroupedSection(ShufflerSection):
     def family_plan(
         self, column: Column, around: Around | None, shuffler: Shuffler, *, progress: Progress | None = None
     ) -> FamilyPlan | None:
-        """Plan of the groups: how the shuffle mixes them; None if they are unknown."""
+        """Plan of the groups' mixing by the shuffle; None if the groups are unknown."""
         from shuffledp.protocols.d_sigma.survey.planned_groups import plan_of_groups
 
         del progress
@@ -134,33 +134,33 @@ class GroupedSection(ShufflerSection):
         return plan_of_groups(self, self.groups, around, cast("SlotShuffler", shuffler), column)
 
     def detailed(self, statements: tuple[PrivacyStatement, ...], shuffler: Shuffler) -> tuple[PrivacyStatement, ...]:
-        """Statements of a plan, the promise about the order with its laws by group size."""
+        """Statements of a plan, with losses by group size in the statement on the order."""
         from shuffledp.protocols.d_sigma.planning.adding_orders import laws_of, with_order_laws
 
         return with_order_laws(statements, laws_of(shuffler))
 
     def named_household(self, column: Column, pipeline: Any, num_users: int, **options: Any) -> Any:
-        """Naming of the least hidden people who stand together, as many as a household has."""
+        """Audit by naming the slots of the least hidden neighbors, as many as a household has."""
         from shuffledp.protocols.d_sigma.survey.household_audit import name_household
 
         people = column.people.household
         return name_household(pipeline, num_users, people, **options) if isinstance(people, int) else None
 
     def guessed_household(self, column: Column, pipeline: Any, num_users: int, **options: Any) -> Any:
-        """Guessing of one answer that the least hidden people who stand together have in common."""
+        """Audit by guessing one common answer of the least hidden neighbors."""
         from shuffledp.protocols.d_sigma.survey.household_audit import guess_household
 
         people, delta = column.people.household, column.release.delta
         return guess_household(pipeline, num_users, people, delta=delta, **options) if isinstance(people, int) else None
 
     def could_have_made(self, view: View) -> bool:
-        """Whether each slot has one report; groups are compared where they are made."""
+        """Whether each slot of the view has one report."""
         return view.labels is not None and len(view) == view.shuffle.num_users
 
 
 @lru_cache(maxsize=4)
 def groups_of_neighbors(num_users: int, size: int) -> Grouping:
-    """The fewest, nearly equal groups of at most ``size`` people with consecutive numbers."""
+    """Fewest nearly equal groups of at most ``size`` people with consecutive numbers."""
     from shuffledp.protocols.d_sigma.people.assignment import Groups
 
     num_groups = -(-num_users // size)
@@ -168,12 +168,12 @@ def groups_of_neighbors(num_users: int, size: int) -> Grouping:
 
 
 def groups_of(section: ShufflerSection) -> GroupsSection | None:
-    """The table ``[groups]`` of a task with this section; None for shuffles that are not about groups."""
+    """Table ``[groups]`` of a task with this section; None for shuffles without groups."""
     return section.groups if isinstance(section, GroupedSection) else None
 
 
 def in_groups(section: ShufflerSection, groups: Any) -> ShufflerSection:
-    """The section of a task with a table ``[groups]``; refused for other shuffles than those inside groups."""
+    """Section of a task with a table ``[groups]``; refused for shuffles without groups."""
     if not isinstance(section, GroupedSection):
         raise InvalidParameterError(f"a task with shuffler kind {section.kind!r} must be without a table [groups].")
     return replace(section, groups=decode(GroupsSection | None, groups, "groups"))

@@ -27,7 +27,7 @@ _KEYS = {  # by way: the keys that go with it, and the keys of which exactly one
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupsSection(Section):
-    """Groups of people, made in exactly one of four ways; people of overlapping groups are fine."""
+    """Table ``[groups]``: groups of people, which may overlap, made in exactly one of four ways."""
 
     title: ClassVar[str] = "[groups]"
     columns: tuple[str, ...] = ()
@@ -66,7 +66,7 @@ class GroupsSection(Section):
         require_sha256(sha256=self.sha256)
 
     def _check_keys(self, way: str) -> None:
-        """Refuse keys of another way of making groups, and a reach that is missing or given twice."""
+        """Refuse keys that do not fit the way of making groups, and a missing or doubled reach."""
         others, reaches = _KEYS[way]
         for key in ("metric", "radius", "neighbors", "hops", "sha256"):
             if getattr(self, key) is not None and key not in (*others, *reaches):
@@ -83,7 +83,7 @@ class GroupsSection(Section):
 
     @property
     def way(self) -> str:
-        """The key that defines the groups: "columns", "column", "graph" or "lists"."""
+        """Key that defines the groups: "columns", "column", "graph" or "lists"."""
         return next(name for name in _WAYS if getattr(self, name))
 
     @property
@@ -104,7 +104,7 @@ class GroupsSection(Section):
 
     @property
     def words(self) -> str:
-        """Other people of a person's group, in words."""
+        """Words for the other people of a person's group."""
         named = " and ".join(self.columns)
         if self.way == "column":
             return f"everybody with the same {self.column}"
@@ -132,7 +132,7 @@ class GroupsSection(Section):
 
 @dataclass(frozen=True, eq=False)
 class Grouping:
-    """The groups of the people of one input, and the coordinates behind the groups, if there are any.
+    """Groups of the people of one input, with the coordinates behind them, if any.
 
     Args:
         groups: the groups.

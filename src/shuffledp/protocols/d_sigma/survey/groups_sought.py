@@ -1,4 +1,4 @@
-"""Search for settings of a task with groups that meet what is wanted: alpha, radius and mechanism."""
+"""Search for settings of a task with groups that meet requirements: alpha, radius and mechanism."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -68,13 +68,13 @@ class Sought(Described):
 
     @property
     def num_impossible(self) -> int:
-        """People for whom no alpha does, of the requirement with most of them."""
+        """Number of people for whom no alpha meets the hardest requirement."""
         return max(self.limits.impossible.values(), default=0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeftOut(Described):
-    """People of one place, or elsewhere in the input, for whom nothing would do.
+    """People of one place (or input row) for whom no setting meets the requirements.
 
     Args:
         people: how many.
@@ -89,7 +89,7 @@ class LeftOut(Described):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chosen(Described):
-    """More about the setting to take.
+    """Further facts about the chosen setting.
 
     Args:
         kept_there: share of slots that hold a report of the group, of groups of the setting's own reach: what a plan
@@ -106,7 +106,7 @@ class Chosen(Described):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupsSought(FamilyPlan):
-    """Settings that meet what is wanted of a shuffle near an order.
+    """Settings that meet the requirements on a shuffle near an order.
 
     Args:
         wanted: the requirements.
@@ -131,7 +131,7 @@ class GroupsSought(FamilyPlan):
 
 
 def seek(column: Column, grouping: Grouping, wanted: Wanted, *, progress: Progress | None = None) -> GroupsSought:
-    """Settings of a task that meet what is wanted, from public columns alone.
+    """Settings of a task that meet the requirements, from public columns alone.
 
     Args:
         column: the task's private column, with groups.
@@ -204,7 +204,7 @@ def _with_alpha(setting: Setting, groups: Grouping, order: Integers, alpha: floa
 def _chosen(
     best: Sought, groups: Grouping, orders: dict[float | None, Integers], local: LocalModel, wanted: Wanted
 ) -> Chosen:
-    """More about the setting to take: what its own groups keep, and who is left out."""
+    """Further facts about the chosen setting: the share that its groups keep, and people left out."""
     shuffler = shuffler_of(best.setting, groups, orders[best.setting.reach])
     named, out = None, np.zeros(0, dtype=np.int64)
     if wanted.slot_chance is not None:
@@ -215,7 +215,7 @@ def _chosen(
 
 
 def _places(people: Integers, groups: Grouping) -> Iterator[LeftOut]:
-    """Places of these people, those of most people first."""
+    """Places of these people, the places with most people first."""
     if groups.coordinates is None:
         yield from (LeftOut(people=1, at=(), row=person) for person in people.tolist())
         return
@@ -226,7 +226,7 @@ def _places(people: Integers, groups: Grouping) -> Iterator[LeftOut]:
 
 
 def _require_covered(local: LocalModel, people: int) -> None:
-    """Refuse randomizers about whose reports the theorems say nothing."""
+    """Refuse randomizers that the theorems do not cover."""
     from shuffledp.shufflers import UniformShuffler
 
     model = ProtocolModel(local=local, shuffle=UniformShuffler().model(people))
@@ -239,7 +239,7 @@ def _require_covered(local: LocalModel, people: int) -> None:
 def _settings(
     section: GroupsSection, grouping: Grouping, delta: float, wanted: Wanted
 ) -> Iterator[tuple[Setting, Grouping]]:
-    """Mechanisms by reach; where households are to be hidden or central loss is wanted, without Gaussian noise."""
+    """Mechanisms to try by reach, without Gaussian noise for requirements that it cannot meet."""
     with_gaussian = wanted.household is None and wanted.epsilon is None
     for reach, groups in groupings_around(section, grouping).items():
         largest = int(groups.groups.sizes.max())
@@ -255,7 +255,7 @@ def _own_reach(section: GroupsSection) -> float | None:
 
 
 def choose(found: Sequence[Sought], wanted: Wanted, own: float | None) -> int | None:
-    """The one to take: with the fewest people for whom it is impossible, then of the task's own reach.
+    """Number of the setting to choose: fewest people left out first, then the task's own reach.
 
     Another reach would promise the order of other groups. Of these, one that no other of these beats (see ``_beats``):
     if people are hidden as wanted, of those that displace little more than the least a pure one with the smallest
@@ -283,7 +283,7 @@ def choose(found: Sequence[Sought], wanted: Wanted, own: float | None) -> int | 
 
 
 def _beats(other: Sought, one: Sought) -> bool:
-    """Whether another one is as good at all that is printed of both, and better at some of it."""
+    """Whether another setting is as good in all printed numbers, and better in one."""
 
     def printed(each: Sought) -> tuple[float, ...]:
         named = 1.0 if each.promises is None else each.promises.named.most

@@ -1,4 +1,4 @@
-"""Audit of a household: the least hidden neighbors are named, and an answer that they share is guessed.
+"""Audit of a household: the least hidden neighbors' slots are named, and their common answer is guessed.
 
 Both are held against what is stated of households, in a plan and in a release.
 """
@@ -34,7 +34,7 @@ def name_household(
     source: RandomSource | None,
     progress: Callable[[int, int | None], None],
 ) -> Naming | None:
-    """Naming of more than half of a household, where the stated chance is the largest; None where nothing is stated.
+    """Audit by naming over half of the household with the largest stated chance; None without a statement.
 
     The attacker knows all answers, which are those that make the household stand out, and the law of the shuffle.
 
@@ -73,25 +73,25 @@ def name_household(
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class CommonGuess(Success):
-    """Success rate of guessing which one of two answers given ``people`` have in common, against a central epsilon."""
+    """Success rate of guessing which of two answers ``people`` have in common, beside a central epsilon."""
 
     people: tuple[int, ...]
 
     @property
     def reason(self) -> str:
-        """Why there is no verdict; "" if there is one."""
+        """Reason for the absence of a verdict; "" if there is one."""
         if self.verdict is not Verdict.NOT_AUDITED:
             return ""
         return f"No outcome of {self.trials:,} runs could refute {in_digits(self.claimed, 'at most')}."
 
     @property
     def weak(self) -> bool:
-        """False: a chance of guessing that is claimed lies between one half and 1, where limits are close."""
+        """Always False: the claimed chance lies between one half and 1, where limits are close."""
         return False
 
     @property
     def power(self) -> str:
-        """Empty: see ``weak``."""
+        """Always "", since ``weak`` is never True."""
         return ""
 
     def __str__(self) -> str:
@@ -113,7 +113,7 @@ def guess_household(
     source: RandomSource | None,
     progress: Callable[[int, int | None], None],
 ) -> CommonGuess | None:
-    """Guesses of one yes or no that neighbors have in common, where its epsilon is the largest; None if none is stated.
+    """Audit by guessing the common yes or no of the neighbors with the largest epsilon; None without a statement.
 
     The attacker knows that all others say no and how likely each slot holds a report of the household, and adds up what
     each report says. Of epsilon and delta follows a chance of at most (e^epsilon + delta) / (e^epsilon + 1).

@@ -28,7 +28,7 @@ FEWEST = 50  # people
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Pilot:
-    """People of a pilot with their answers, and what is public of them.
+    """People of a pilot, with their answers and public columns.
 
     Args:
         answers: numbers of the task's answers, shape (people,).
@@ -50,7 +50,7 @@ class Pilot:
         return self.grouping.groups.own.astype(np.float64)[:, None]
 
     def features(self, section: GroupsSection) -> Integers | None:
-        """Further public columns as numbers of categories, shape (people, columns); None if all make groups."""
+        """Public columns not used for groups, as category numbers, shape (people, columns); None without any."""
         others = [name for name in self.public.columns if name not in section.public_columns]
         coded = [_coded(np.asarray(self.public[name])) for name in others]
         kept = [column for column in coded if 1 < column.max(initial=0) + 1 <= _MOST_CATEGORIES]
@@ -58,7 +58,7 @@ class Pilot:
 
 
 def _coded(column: NDArray[Any]) -> Integers:
-    """Numbers of categories from 0 on; numbers of many values are put into as many bins of equal counts."""
+    """Category numbers from 0 on; columns of many values are put into bins of equal counts."""
     if column.dtype.kind in "iuf":
         distinct = np.unique(column[~np.isnan(column)] if column.dtype.kind == "f" else column)
         if distinct.size > _MOST_CATEGORIES:
@@ -69,7 +69,7 @@ def _coded(column: NDArray[Any]) -> Integers:
 
 
 def section_with_groups(column: Column) -> tuple[GroupedSection, GroupsSection]:
-    """The tables ``[shuffler]`` and ``[groups]`` of a task; refused for tasks without groups."""
+    """Tables ``[shuffler]`` and ``[groups]`` of a task; refused without groups."""
     section = column.shuffler
     if not isinstance(section, GroupedSection) or section.groups is None:
         raise InvalidParameterError(
@@ -79,7 +79,7 @@ def section_with_groups(column: Column) -> tuple[GroupedSection, GroupsSection]:
 
 
 def section_of(column: Column) -> tuple[GroupedSection, GroupsSection]:
-    """The tables ``[shuffler]`` and ``[groups]`` of a task whose settings can be explored; refused for other tasks."""
+    """Tables ``[shuffler]`` and ``[groups]`` of a task that can be explored; refused for other tasks."""
     section, groups = section_with_groups(column)
     model = column.randomizer.randomizer().model
     if not isinstance(model, FrequencyModel) or model.kind != "k-rr":
@@ -91,7 +91,7 @@ def section_of(column: Column) -> tuple[GroupedSection, GroupsSection]:
 
 
 def made_up_answers(order: Integers, num_values: int, source: RandomSource | None = None) -> Integers:
-    """Made-up answers with something to learn: along the order, one answer after the other is the commonest.
+    """Made-up answers that can be learned: the commonest answer changes along the order.
 
     Args:
         order: the reference order.
@@ -117,7 +117,7 @@ def require_enough(people: int) -> None:
 
 
 def stretches(order: Integers, starts: Integers, length: float) -> Integers:
-    """Number of everybody's stretch of about this many ranks of the order, from 0 on; none reaches over a block."""
+    """Number of each person's stretch of about ``length`` ranks, from 0 on, inside one block."""
     size = max(1, math.ceil(length))
     sizes = np.diff(starts)
     inside = np.arange(order.size) - np.repeat(starts[:-1], sizes)

@@ -1,4 +1,4 @@
-"""Bench of a pilot: attacks, learners and guarantees, set up once and applied to shuffle after shuffle."""
+"""Bench of a pilot: attacks, learners and guarantees, prepared once for many shuffles."""
 
 import importlib.util
 import math
@@ -45,7 +45,7 @@ _LOOKED_AT = 25
 
 
 class Bench:
-    """The pilot with all that does not change from setting to setting."""
+    """Pilot with everything that is equal for all settings."""
 
     def __init__(self, column: Column, pilot: Pilot) -> None:
         _, groups = section_of(column)
@@ -71,7 +71,7 @@ class Bench:
         return self.randomizer.randomize(self.pilot.answers, source=self.source.substream("reports", number))
 
     def _randomize(self) -> Callable[[Integers], Integers]:
-        """Draws of everybody's report, each from a seed of its own."""
+        """Function that draws all people's reports, with another seed at each call."""
         numbers = iter(range(10**9))
         return lambda answers: (
             self.randomizer.randomize(answers, source=self.source.substream("runs", next(numbers)))
@@ -80,7 +80,7 @@ class Bench:
         )
 
     def ends(self, name: str, shuffler: Shuffler) -> Tried:
-        """Results of no shuffle, or of a uniform one: the ends of every frontier."""
+        """Results of no shuffle, or of a uniform one, at the ends of the frontier."""
         people = self.pilot.answers.size
         if name == NONE:
             rho, near = self.attacks.rho(np.arange(people), self._randomize()), self._own_slot()
@@ -151,7 +151,7 @@ class Bench:
         return found
 
     def _placement(self, stars: list[Integers]) -> Floats:
-        """Share of the attacker's own draws in which the slots looked at held a person's own report."""
+        """Share of the attacker's own draws in which each slot held the person's own report."""
         people, there = np.arange(len(self.neighbors))[:, None], self.neighbors >= 0
         found = np.zeros(self.neighbors.shape)
         for star in stars:
@@ -159,7 +159,7 @@ class Bench:
         return found / len(stars)
 
     def _learned(self, shuffler: Shuffler) -> tuple[float, float, View]:
-        """Lambda of the box filter with its standard error over views, and the last of these views."""
+        """Lambda of the box filter, its standard error over views, and the last view."""
         views = [self._view(shuffler, number) for number in range(_VIEWS)]
         errors = [learnability_error(self.filter.laws(view), self.truth) for view in views]
         return float(np.mean(errors)), float(np.std(errors, ddof=1) / math.sqrt(_VIEWS)), views[-1]
@@ -170,7 +170,7 @@ class Bench:
     def boosted(
         self, tried: Tried, groupings: dict[float | None, Grouping], orders: dict[float | None, Integers]
     ) -> Tried:
-        """The result with lambda of gradient boosting too, for the ends and for what nothing dominates."""
+        """Result with lambda of gradient boosting too, for the ends and the undominated settings."""
         setting = tried.setting
         if not self.can_boost or (tried.dominated and tried.is_ours):
             return tried
@@ -184,7 +184,7 @@ class Bench:
 
 
 def _star(order: Integers, ranks: Integers) -> Integers:
-    """Person whose report lies in each slot, from a permutation of ranks."""
+    """Sender of the report in each slot, from a permutation of ranks."""
     star = np.empty(order.size, dtype=np.int64)
     star[order] = order[ranks]
     return star

@@ -1,4 +1,4 @@
-"""Plan of a task with groups: what its shuffle does to them, with other losses, and to larger and smaller groups."""
+"""Plan of a task with groups: their mixing by the shuffle, beside other losses and other groups."""
 
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def plan_of_groups(
     section: "GroupedSection", groups: GroupsSection, grouping: Grouping, shuffler: SlotShuffler, column: Column
 ) -> GroupsPlan:
-    """Plan of how the shuffler of a task mixes its groups.
+    """Plan of the mixing of groups by the shuffler of a task.
 
     Args:
         section: the table ``[shuffler]``.

@@ -1,4 +1,4 @@
-"""Groups of other reaches than a task's own: larger and smaller radii, more and fewer neighbors."""
+"""Groups of other reaches than the task's own: other radii, or other numbers of neighbors."""
 
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.protocols.d_sigma.people.assignment import Groups
@@ -10,7 +10,7 @@ _FACTORS = (0.25, 0.5, 1.0, 2.0)
 def groupings_around(
     section: GroupsSection, grouping: Grouping, wanted: tuple[float, ...] = ()
 ) -> dict[float | None, Grouping]:
-    """Groups of other radii or numbers of neighbors, ascending and all different; None stands for other ways.
+    """Groups by other radii or numbers of neighbors, ascending; None for groups made in other ways.
 
     Args:
         section: the table ``[groups]`` of a task.

@@ -1,4 +1,4 @@
-"""Results of a shuffle near a reference order: estimates by place, and how well the shuffle hides people."""
+"""Results of a shuffle near a reference order: estimates by place, and chances of naming reports."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -21,7 +21,7 @@ from shuffledp.survey.shuffle_result import ShuffleResult
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Sharpened:
-    """Estimates for the people *of* wide cells, beside what lies in the cells' slots; or why there are none.
+    """Estimates for the people of wide cells, beside the estimates for the cells' slots.
 
     Args:
         obstacle: why nothing is sharpened, a sentence; "" where it is, and where nothing was blurred.
@@ -36,7 +36,7 @@ class Sharpened:
     people: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
     def rows(self) -> list[dict[str, Any]]:
-        """Rows of the estimate, each with the key ``displaced``; none if there is an obstacle."""
+        """Rows of the sharpened estimate, each with the key ``displaced``; none if there is an obstacle."""
         if self.estimate is None:
             return []
         return [
@@ -46,7 +46,7 @@ class Sharpened:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hidden:
-    """Chances with which somebody who knows all answers names the slot of a report; None where they are not known.
+    """Chances that an attacker who knows all answers names the slot of a report; None where unknown.
 
     Args:
         by_group: the odds for somebody of the largest group.
@@ -63,7 +63,7 @@ class Hidden:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Regional(ShuffleResult):
-    """Estimates by place after a shuffle near a reference order, with how well people are hidden.
+    """Estimates by place after a shuffle near a reference order, with the chances of naming reports.
 
     Args:
         estimate: one row per region and target, with ``where``.
@@ -98,7 +98,7 @@ class Regional(ShuffleResult):
 
     @property
     def further_columns(self) -> tuple[str, ...]:
-        """Error without the shuffle, and the place."""
+        """Names of further columns: the error without the shuffle, and the place."""
         return ("unshuffled_error", "where")
 
     @property
@@ -108,7 +108,7 @@ class Regional(ShuffleResult):
         return {name: each.to_dict() | {"success": each.success} for name, each in found.items() if each is not None}
 
     def rows(self) -> list[dict[str, Any]]:
-        """The rows of ``estimate``, each with the key ``unshuffled_error``."""
+        """Rows of ``estimate``, each with the key ``unshuffled_error``."""
         errors = self.unshuffled_error.tolist()
         return [row | {"unshuffled_error": error} for row, error in zip(self.estimate.rows(), errors, strict=True)]
 
@@ -117,11 +117,11 @@ class Regional(ShuffleResult):
         return mixing_warnings(self.mixing, [model], self.hidden.named)
 
     def detailed(self, statements: tuple[PrivacyStatement, ...]) -> tuple[PrivacyStatement, ...]:
-        """Statements, the promise about the order with its laws by group size."""
+        """Statements, with losses by group size in the statement on the order."""
         return with_order_laws(statements, self.laws)
 
     def written(self, *, seeded: bool) -> dict[str, Any]:
-        """Sharpened estimates, mixing of the groups, and odds of reidentification: a seed undoes the shuffle."""
+        """Dictionary of the sharpened estimates, the mixing of groups, and the odds of reidentification."""
         sharp = {"sharpened": rows} if (rows := self.sharpened.rows()) else {}
         if seeded:
             return sharp | {"mixing": self.mixing.to_dict() | {"alpha": "inf", "delta": 0.0}}

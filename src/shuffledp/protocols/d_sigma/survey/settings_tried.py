@@ -1,4 +1,4 @@
-"""Results of settings tried on a pilot: what attacks find out against what is learned, and which settings to choose."""
+"""Results of settings tried on a pilot: success of attacks beside learning errors, and the best settings."""
 
 import math
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ _WEIGHT = 3.0  # of hiding beside showing, or the other way round, in what is no
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting(Described):
-    """One shuffle: its mechanism, its loss inside groups, and the reach of the groups.
+    """Setting of a shuffle: mechanism, loss inside groups, and reach of the groups.
 
     Args:
         mechanism: one of "no shuffle", "uniform shuffle", "mallows", "mallows, with delta", "noisy-sort, laplace",
@@ -36,7 +36,7 @@ class Setting(Described):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Protected(Described):
-    """Guarantees of a setting for its people, none of which depends on an answer, and the naming attack beside them.
+    """Guarantees of a setting for its people, with the success of the naming attack beside them.
 
     Args:
         named_most: largest chance with which anybody's report is named by who knows all answers: of the least hidden.
@@ -119,12 +119,12 @@ class Exploration(Described):
 
     @property
     def uniform(self) -> Tried:
-        """The result of a uniform shuffle, which is what chance leaves."""
+        """Result of a uniform shuffle, the level of chance."""
         return self.tried[1]
 
     @property
     def learned_error(self) -> float:
-        """Standard error of lambda, of all settings together: that of each is known from few draws."""
+        """Standard error of lambda, estimated from all settings together."""
         ours = [each.learned_error**2 for each in self.tried if each.is_ours]
         return math.sqrt(math.fsum(ours) / max(len(ours), 1))
 
@@ -135,12 +135,12 @@ class Exploration(Described):
         return len(ours) > 1 and max(ours) - min(ours) < 2 * self.learned_error
 
     def found_out(self, one: Tried) -> float:
-        """Measure of what attacks find out, by which settings are compared: rho, or the best attack's share."""
+        """Success of attacks by which settings are compared: rho, or the best attack's share."""
         return one.rho if self.by_rho else one.guessed.best
 
 
 def is_dominated(one: Tried, among: Exploration) -> bool:
-    """Whether another setting hides and shows as much, up to noise, and one of the two clearly more."""
+    """Whether another setting hides and teaches as much up to noise, and clearly more in one of the two."""
     hidden, moved = among.found_out(one), max(_NOISE, among.learned_error)
 
     def beats(other: Tried) -> bool:
@@ -152,14 +152,14 @@ def is_dominated(one: Tried, among: Exploration) -> bool:
 
 
 def _hides_more(one: Tried, middle: Tried, among: Exploration) -> bool:
-    """Whether attacks find out less after one setting than after another, and its people are promised no less."""
+    """Whether setting ``one`` hides people more than setting ``middle``, and promises no less."""
     ours, theirs = one.protected, middle.protected
     promised = ours.named_most <= theirs.named_most and ours.named_median <= theirs.named_median
     return promised and among.found_out(one) < among.found_out(middle) - 2 * _NOISE
 
 
 def picks_of(among: Exploration) -> dict[str, int]:
-    """Up to three settings that nothing dominates, by how much hiding counts beside showing."""
+    """Numbers of up to three undominated settings: balanced, hiding more, and showing more."""
     none, uniform = among.none, among.uniform
     least = among.found_out(uniform)
     hidden, shown = max(among.found_out(none) - least, 1e-9), max(uniform.learned - none.learned, 1e-9)
