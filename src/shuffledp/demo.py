@@ -1,4 +1,6 @@
-"""Synthetic survey "Syn": made-up people at 2-D positions, with one of eight labels and structure at three scales.
+"""Synthetic survey "Syn": made-up people at 2-D positions, with one of eight labels.
+
+Labels have structure at three scales.
 
 Warm and cool clusters; two crescents inside each cluster; a light and a dark half of each crescent. After the synthetic
 data set of "Privacy Implications of Shuffling" (Meehan et al. 2022), Section 5.
@@ -52,14 +54,17 @@ minimum_batch = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Survey:
-    """People of Syn: public places, shape (n, 2), and private answers, shape (n,), as indices of ``LABELS``."""
+    """People of Syn: public places, shape (n, 2), and private answers, shape (n,).
+
+    Answers are indices of ``LABELS``.
+    """
 
     positions: NDArray[np.float64]
     labels: NDArray[np.int64]
 
 
 def make_survey(num_people: int = 20_000, *, seed: int = 0) -> Survey:
-    """Made-up people; equal seeds make equal people.
+    """Made-up people of Syn; equal seeds make equal people.
 
     Args:
         num_people: 1 or more.
@@ -87,7 +92,7 @@ def make_survey(num_people: int = 20_000, *, seed: int = 0) -> Survey:
 
 
 def write_survey(folder: Path, *, people: int = 20_000) -> tuple[Path, Path]:
-    """Write the survey as ``survey.csv`` and a task for it as ``task.toml``; returns both paths, the task's first."""
+    """Paths of the task file and the survey file, after writing ``task.toml`` and ``survey.csv``."""
     survey = make_survey(people)
     answers = folder / "survey.csv"
     with answers.open("w", newline="", encoding="utf-8") as file:
@@ -102,7 +107,7 @@ def write_survey(folder: Path, *, people: int = 20_000) -> tuple[Path, Path]:
 
 
 def is_survey(folder: Path) -> bool:
-    """Whether ``survey.csv`` and ``task.toml`` in a folder are exactly the files of `write_survey`."""
+    """Whether a folder's ``survey.csv`` and ``task.toml`` are exactly the files of `write_survey`."""
     try:
         planned = re.search(
             r"^expected = ([0-9]{1,9})$", (folder / "task.toml").read_text(encoding="utf-8"), re.MULTILINE

@@ -47,7 +47,10 @@ class Release(Saved):
         object.__setattr__(self, "statements", Statements(self.statements))
 
     def __str__(self) -> str:
-        """Text of at most twelve lines; it names what it leaves out, and how to print that."""
+        """Text of at most twelve lines, with a note on what it leaves out.
+
+        The note says how to print the rest.
+        """
         statements = Statements(self.statements)
         danger, promised = statements.danger.splitlines(), statements.listed("release.statements").splitlines()
         lines, room = str(self.estimate).splitlines(), _MOST_LINES - 1 - len(danger) - len(promised)
@@ -62,7 +65,7 @@ class Release(Saved):
         return f"{self.estimate.in_short}; {Statements(self.statements).in_short}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Dictionary of estimates and statements in their schemas; the view is left to files."""
+        """Dictionary of estimates and statements in their schemas, without the view."""
         return {
             "num_reports": self.num_reports,
             "estimates": self.estimate.rows(),
@@ -137,7 +140,10 @@ class Pipeline:
 
     @property
     def in_numbers(self) -> "Pipeline":
-        """Same pipeline with numbers of categories as input in place of the categories, as attacks choose them."""
+        """Same pipeline, with numbers of categories as input in place of categories.
+
+        Attacks choose their inputs as numbers.
+        """
         return replace(self, randomizer=getattr(self.randomizer, "in_numbers", self.randomizer))
 
     def model(self, num_users: int) -> ProtocolModel:
@@ -148,7 +154,7 @@ class Pipeline:
     def run(
         self, values: ArrayLike, *, delta: float, public: Table | None = None, source: RandomSource | None = None
     ) -> Release:
-        """Run the parts of all parties in turn.
+        """Release from one answer per person: randomize, shuffle and analyze, in turn.
 
         Args:
             values: one answer per person, as the randomizer takes them: a list, or a numpy, Arrow, pandas or polars
@@ -173,7 +179,7 @@ class Pipeline:
         return self.analyze(view, delta=delta, seeded=source.reproducible, trust=(Trust.OPERATOR,))
 
     def analyze(self, view: View, *, delta: float, seeded: bool = False, trust: tuple[Trust, ...] = ()) -> Release:
-        """Analyst's part alone: estimate from a view, and account for it.
+        """Release from a view: the analyst's part alone, that is, estimate and guarantees.
 
         Args:
             view: what came from the shuffler.
@@ -189,7 +195,9 @@ class Pipeline:
     def analyze_parts(
         self, views: Iterable[View], *, delta: float, seeded: bool = False, trust: tuple[Trust, ...] = ()
     ) -> Release:
-        """Release from a view in parts, of which one at a time is in memory; the release holds none of them.
+        """Release from a view in parts, with one part in memory at a time.
+
+        The release holds no part of the view.
 
         The other arguments are those of `analyze`. Each part is given once: of reports without labels nobody could tell
         that one was given twice, and another not at all.
@@ -222,7 +230,9 @@ class Pipeline:
         seeded: bool = False,
         trust: tuple[Trust, ...] = (),
     ) -> Release:
-        """Release from the sum of the summaries of all parts of a view, wherever the parts are.
+        """Release from the summed summaries of all parts of a view.
+
+        The parts themselves may be elsewhere.
 
         Args:
             summary: the sum.
@@ -243,12 +253,12 @@ class Pipeline:
         )
 
     def _counted(self, model: ProtocolModel) -> ProtocolModel:
-        """Same protocol with the senders who may be fake."""
+        """Same protocol, with the number of senders who may be fake."""
         fakes = model.shuffle.num_honest - 1 if self.fakes is None else self.fakes
         return model.with_fakes(fakes, among_colluders=self.fakes_collude)
 
     def _named(self, estimate: Estimate) -> Estimate:
-        """Same estimate with categories in place of their numbers, where the randomizer knows them."""
+        """Same estimate, with categories in place of their numbers if the randomizer knows them."""
         answers = getattr(self.randomizer, "answer_names", None)
         if answers is None:
             return estimate
@@ -258,7 +268,7 @@ class Pipeline:
     def simulate(
         self, values: ArrayLike, *, public: Table | None = None, source: RandomSource | None = None
     ) -> Transcript:
-        """Run the protocol and keep everything, for attacks and tests: the result contains secrets."""
+        """Transcript of a run, for attacks and tests: it keeps everything, secrets included."""
         source = resolve_source(source)
         reports = self.randomizer.randomize(values, source=source)
         view = self.shuffler.shuffle(TaggedReports.tag(reports), public=public, source=source)
@@ -270,7 +280,10 @@ class Pipeline:
 
 
 class _SeenLabels:
-    """Labels of the parts so far, where all reports of a view have different labels."""
+    """Labels in the parts of a view so far.
+
+    Only where all reports of a view have different labels.
+    """
 
     def __init__(self) -> None:
         self._seen: NDArray[np.bool_] | None = None
@@ -287,7 +300,10 @@ class _SeenLabels:
 
 
 def _require_everybody(model: ProtocolModel, num_reports: int) -> None:
-    """Refuse a view whose number of people differs from the model's, since the promise would not hold for it."""
+    """Refuse a view whose number of reports does not fit the model's number of people.
+
+    The promise would not hold for it.
+    """
     allowed = model.shuffle.num_reports(model.local.num_messages)
     if num_reports not in allowed:
         how_many = f"{allowed[0]}" if len(allowed) == 1 else f"{allowed[0]} to {allowed[-1]}"
@@ -301,7 +317,10 @@ ORIGIN = "(origin)"  # the name of no report's column
 
 
 class TaggedReports(Reports):
-    """Reports with their original places, to trace any shuffler's work; or the places alone."""
+    """Reports with their original places, to trace the work of any shuffler.
+
+    It may also hold the places alone.
+    """
 
     __slots__ = ()
 
@@ -312,11 +331,11 @@ class TaggedReports(Reports):
 
     @classmethod
     def tag(cls, reports: Reports) -> "TaggedReports":
-        """Same reports, each with its place."""
+        """Same reports, each with its place as a further column."""
         return cls({**reports.columns, ORIGIN: np.arange(len(reports))}, reports.model, seeded=reports.seeded)
 
     def _joined(self, parts: Sequence[Table]) -> "TaggedReports":
-        """Joined parts; dummies, which a shuffler appends, get the place -1 of no person."""
+        """Joined parts; dummies, which a shuffler appends, get the place -1 (no person)."""
         nobody = {len(part): np.full(len(part), -1) for part in parts}
         tagged = [
             type(self)({**part.columns, ORIGIN: nobody[len(part)]}, part.model, seeded=part.seeded)

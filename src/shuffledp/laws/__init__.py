@@ -1,4 +1,4 @@
-"""Laws of permutations and of positions: samplers, explicit laws of a few items, moments, bounds.
+"""Laws of permutations and of positions: samplers, explicit laws of a few items, moments, and bounds.
 
 Permutations: `mallows_sampling` (over `exact_draws`), `noisy_sort_sampling` with `spacing`; then `explicit`, `moments`
 and `preservation_laws`. Walks: `walk_sampling` (over `link_slots`), `walk_distributions`, `walk_loads` (over

@@ -1,4 +1,4 @@
-"""Exact draws: lazy bits, which decide where floats cannot, and the Lehmer codes of permutations.
+"""Exact draws: random bits drawn on demand where floats cannot decide, and Lehmer codes of permutations.
 
 **Lazy bits** are those of a uniform number that are drawn only when they matter. Samplers compute in floats first, with
 a margin far above the error of a float function. What lies within the margin of a boundary, a few draws in a million,
@@ -30,7 +30,10 @@ _NEARLY_UNIFORM = 1e-250  # below it products are subnormal, and u m differs by 
 
 
 class Bits:
-    """Uniform number in [low, low + 1) / 2^count, known by its first bits as an integer and their number."""
+    """Uniform number whose first bits alone are known; it lies in [low, low + 1) / 2^count.
+
+    ``low`` is the integer of those bits, and ``count`` their number.
+    """
 
     __slots__ = ("count", "low")
 
@@ -43,7 +46,7 @@ class Bits:
         self.count += 64
 
     def ends(self) -> tuple[Decimal, Decimal]:
-        """Exact ends of the interval."""
+        """Exact ends of the interval that contains the number."""
         scale = Decimal(2) ** self.count
         return Decimal(self.low) / scale, Decimal(self.low + 1) / scale
 
@@ -54,14 +57,19 @@ def precise(digits: int) -> Context:
 
 
 def lost() -> Decimal:
-    """Error bound of a computation in the current decimal context: half of the digits, well above any true error."""
+    """Error bound of a computation in the current decimal context: half of the digits.
+
+    Well above any true error.
+    """
     return Decimal(10) ** -(getcontext().prec // 2)
 
 
 def settled_floor(
     value: Callable[[Decimal], Decimal], word: int, source: RandomSource, *, most: int, digits: int = 0
 ) -> int:
-    """Integer part of ``value(u)``, at most ``most``, for a uniform u whose first 64 bits are drawn already.
+    """Integer part of ``value(u)``, at most ``most``, for a uniform number u.
+
+    The first 64 bits of u are drawn already.
 
     ``value`` is nondecreasing, computed in the precision of the decimal context, to within `lost`; it may need more
     ``digits`` than the usual ones.
@@ -95,7 +103,7 @@ def draw_codes(concentration: float, codes: Integers, source: RandomSource, *, r
 
 
 def _draw(codes: Integers, words: Words, theta: float, limit: int) -> None:
-    """Codes by inversion of their distribution function in floats; -1 where float errors may change the result.
+    """Fill ``codes`` by inversion in floats; -1 where float errors may change a code.
 
     With u uniform, v = floor(-log(1 - u (1 - q^m)) / theta) has Pr[v >= i] = (q^i - q^m) / (1 - q^m).
     """
@@ -136,10 +144,10 @@ def _settled_code(concentration: float, remaining: int, word: int, source: Rando
 
 
 class ItemsLeft(Protocol):
-    """Items 0, 1, 2, ... that codes have not taken yet; each code takes one."""
+    """Items 0, 1, 2, ... that remain; each Lehmer code takes one of them."""
 
     def take(self, codes: Integers) -> None:
-        """Replace each code by the item that it takes: the remaining item with ``code`` others before it."""
+        """Replace each code by the item that it takes: the remaining item number ``code``, counted from 0."""
         ...
 
 
@@ -149,7 +157,10 @@ def items_left(num_items: int) -> ItemsLeft:
 
 
 class _PlainItems:
-    """Reversed list of items: small codes are near its end, where removal is cheap."""
+    """Remaining items as a reversed list.
+
+    Small codes are near its end, where removal is cheap.
+    """
 
     def __init__(self, num_items: int) -> None:
         self._left = list(range(num_items))[::-1]
@@ -159,7 +170,10 @@ class _PlainItems:
 
 
 class _CompiledItems:
-    """Items as bits of 64-bit words, below a binary tree of counts: about a quarter of a byte for each item."""
+    """Remaining items as bits of 64-bit words, below a binary tree of counts.
+
+    About a quarter of a byte for each item.
+    """
 
     def __init__(self, num_items: int) -> None:
         self._words, self._lefts = _plant_compiled(num_items)

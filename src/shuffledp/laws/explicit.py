@@ -1,4 +1,4 @@
-"""Explicit laws of permutations of a few items, to audit a mechanism by enumeration."""
+"""Explicit laws of permutations of a few items, to audit a shuffler by enumeration."""
 
 import itertools
 import math
@@ -27,7 +27,9 @@ _REACH = {"laplace": 40.0, "gaussian": 10.0}  # in units of the scale: beyond it
 
 
 def d_sigma_loss(law: Law, groups: Iterable[ArrayLike]) -> float:
-    """Smallest alpha for which a shuffle of this law is (alpha, groups)-d_sigma private: log of `d_sigma_ratio`.
+    """Smallest alpha at which a shuffle of this law is (alpha, groups)-d_sigma private.
+
+    It is the logarithm of `d_sigma_ratio`.
 
     The arguments are those of `d_sigma_ratio`, and so are the errors.
 
@@ -42,7 +44,7 @@ def d_sigma_loss(law: Law, groups: Iterable[ArrayLike]) -> float:
 
 
 def d_sigma_ratio(law: Law, groups: Iterable[ArrayLike]) -> float | Fraction:
-    """Largest quotient of the probabilities of two neighboring permutations; infinite if just one is possible.
+    """Largest ratio of the probabilities of two neighboring permutations; infinite if only one is possible.
 
     Data of which the members of one group have exchanged their values give the same release by sigma* and by pi o
     sigma*, where pi moves members only: inside the list sigma*, the *labels* of the members are exchanged. (In other
@@ -86,7 +88,7 @@ def d_sigma_ratio(law: Law, groups: Iterable[ArrayLike]) -> float | Fraction:
 
 
 def checked_law(law: Law) -> int:
-    """Number of items of a law; refuses anything that is no law of permutations."""
+    """Number of items of a law of permutations, after a check that it is one."""
     validate.instance_of(Mapping, law=law)
     sizes = {len(permutation) for permutation in law}
     if len(sizes) != 1 or not all(is_permutation(permutation) for permutation in law):
@@ -135,7 +137,7 @@ def shuffle_around(ranks: Integers, reference_order: ArrayLike) -> Integers:
 
 
 def law_around(law: Law, reference_order: ArrayLike) -> dict[Permutation, float | Fraction]:
-    """Law of sigma* = sigma_0 o w o sigma_0^-1 for a random permutation w of ranks with the given law.
+    """Law of sigma* = sigma_0 o w o sigma_0^-1, from the law of w, a random permutation of ranks.
 
     The arguments are those of `shuffle_around`, a law of w in place of one w, and so are the errors.
 
@@ -210,7 +212,7 @@ _MEASURES: dict[str, Callable[[Permutation], int]] = {"kendall": _inversions, "h
 def noisy_sort_law(
     positions: ArrayLike, *, noise: str = "laplace", scale: float = 1.0
 ) -> dict[Permutation, float | Fraction]:
-    """Explicit law of `shuffledp.laws.sample_noisy_sort`, by integration over the noise.
+    """Explicit law of `shuffledp.laws.sample_noisy_sort`, by integrals over the noise.
 
     Densities are multiplied and integrated in turn, on panels between all positions, by Gauss and Legendre's rule: the
     probabilities are right to about 1e-13. Of a key w, w[k] is the rank of the position whose key is the k-th smallest.
@@ -240,7 +242,10 @@ def noisy_sort_law(
     law: dict[Permutation, float | Fraction] = {}
 
     def extend(chosen: Permutation, below: Floats) -> None:
-        """Density factor below each node after one more item: the chosen items lie in order below it."""
+        """Add one more item above the chosen ones, which lie in this order.
+
+        ``below`` is the density factor below each node.
+        """
         for item in set(range(at.size)).difference(chosen):
             integrand = below * density[item]
             sums = (integrand * across).sum(axis=1)
@@ -256,7 +261,10 @@ def noisy_sort_law(
 
 
 def _panels(at: Floats, reach: float) -> tuple[Floats, ...]:
-    """Nodes of panels of length 1 at most, with weights for integrals up to each node and over each panel."""
+    """Nodes of panels of length at most 1, with weights for integrals.
+
+    For integrals up to each node, and over each panel.
+    """
     corners = np.unique(np.concatenate((at, [at.min() - reach, at.max() + reach])))
     edges = np.unique(np.concatenate([np.linspace(a, b, math.ceil(b - a) + 1) for a, b in itertools.pairwise(corners)]))
     x, weights = np.polynomial.legendre.leggauss(_NODES)
@@ -282,7 +290,7 @@ def _checked_size(num_items: int) -> None:
 
 
 def imperfection(law: Law) -> float:
-    """Smallest gamma for which a law of permutations is gamma-imperfect.
+    """Smallest gamma at which a law of permutations is gamma-imperfect.
 
     That is, Pr[pi] <= exp(k gamma) Pr[pi'] for all pi and pi' that are k exchanges of two items apart, of which one at
     a time is compared. 0 for the uniform law; infinity if some permutation is impossible.
@@ -311,7 +319,7 @@ def imperfection(law: Law) -> float:
 
 
 def _log_ratio(law: Law, permutation: Permutation, first: int, second: int) -> float:
-    """Log-ratio of a permutation's probability to the one after exchanging two places."""
+    """Log-ratio of the probabilities of a permutation before and after exchanging two places."""
     exchanged = list(permutation)
     exchanged[first], exchanged[second] = exchanged[second], exchanged[first]
     here, there = law[permutation], law[tuple(exchanged)]
@@ -322,7 +330,7 @@ def _log_ratio(law: Law, permutation: Permutation, first: int, second: int) -> f
 
 
 def composed_law(outer: Law, inner: Law) -> dict[Permutation, float | Fraction]:
-    """Law of ``compose(a, b)`` for independent permutations a and b, b being applied first.
+    """Law of ``compose(a, b)`` for independent permutations a and b; b is applied first.
 
     It is no more imperfect than either of them (Ghazi et al. 2023, Lemma 4.7).
 

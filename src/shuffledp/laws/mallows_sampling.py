@@ -33,7 +33,9 @@ _AT_A_TIME = 2**20  # places of a permutation
 def sample_mallows(
     num_items: int, concentration: float, *, distance: str = "kendall", source: RandomSource | None = None
 ) -> Integers:
-    """Random permutation w with Pr[w] ~ exp(-concentration * d(w, identity)); "theta" and "gamma" in papers.
+    """Random permutation w with Pr[w] proportional to exp(-concentration * d(w, identity)).
+
+    The concentration is "theta" or "gamma" in papers.
 
     Kendall's distance counts the pairs that are out of order, Hamming's the items that have moved, and Cayley's the
     exchanges that are needed, n minus the number of cycles. The Lehmer code of a Kendall-Mallows permutation has
@@ -75,7 +77,10 @@ def sample_mallows(
 
 
 def _parts(num_items: int, concentration: float, distance: str, source: RandomSource) -> Iterator[Integers]:
-    """Random permutation in parts from place 0 on; for Kendall's distance, just one part is in memory."""
+    """Random permutation in parts, from place 0 on.
+
+    For Kendall's distance just one part is in memory.
+    """
     if concentration == 0:
         yield random_permutation(num_items, source=source)
     elif concentration == math.inf:
@@ -100,7 +105,9 @@ def _whole(parts: Iterator[Integers]) -> Integers:
 def sample_mallows_blocks(
     block_sizes: ArrayLike, concentrations: ArrayLike, *, distance: str = "kendall", source: RandomSource | None = None
 ) -> Integers:
-    """Random permutation of consecutive blocks, each permuted independently; blocks do not mix.
+    """Random permutation of consecutive blocks, each permuted independently.
+
+    Blocks do not mix.
 
     Sizes are 0 or more; the rest, one concentration for all or one for each, is as for `sample_mallows`, as errors are.
 
@@ -119,7 +126,9 @@ def sample_mallows_blocks(
 
 
 def mallows_parts(sizes: Integers, thetas: Floats, distance: str, source: RandomSource) -> Iterator[Integers]:
-    """Parts of the result of `sample_mallows_blocks` from place 0 on: a part of a large block, or many small blocks.
+    """Result of `sample_mallows_blocks` in parts, from place 0 on.
+
+    A part is one of a large block, or many small blocks.
 
     The same words give the same permutation.
     """
@@ -169,7 +178,9 @@ def draw_num_kept(num_items: int, concentration: float, source: RandomSource) ->
 
 
 def _count_between(ends: tuple[Decimal, Decimal], num_items: int, concentration: float) -> int | None:
-    """Count at which the distribution function first exceeds a probability; None if the two ``ends`` of it disagree.
+    """Count at which the distribution function first exceeds a probability in an interval.
+
+    None if the two ``ends`` of the interval disagree.
 
     All weights come from the largest by products of quotients. Every product errs by a few units of the last digit, so
     that a sum errs by less than ten units for each step; and weights are left out only where all of them together are
@@ -241,7 +252,10 @@ def _swapping(places: Integers, concentration: float, source: RandomSource) -> N
 
 
 def _settled_coin(place: int, concentration: float, word: int, source: RandomSource) -> bool:
-    """Exact comparison u < k q / (1 + k q), that is, u (1 + e^theta / k) < 1."""
+    """Whether u < k q / (1 + k q), compared exactly.
+
+    That is, u (1 + e^theta / k) < 1.
+    """
     odds = 1 + Decimal(concentration).exp(precise(200)) / place
 
     def value(u: Decimal) -> Decimal:
@@ -251,7 +265,10 @@ def _settled_coin(place: int, concentration: float, word: int, source: RandomSou
 
 
 def _below(bounds: Integers, source: RandomSource) -> Integers:
-    """Independent integers, uniform below each bound, as in `shuffledp.randomness.sources.uniform_integers`."""
+    """Independent integers, each uniform below its own bound.
+
+    As in `shuffledp.randomness.sources.uniform_integers`.
+    """
     out = np.empty(bounds.size, dtype=np.int64)
     pending = np.arange(bounds.size)
     while pending.size:

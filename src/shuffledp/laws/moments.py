@@ -16,7 +16,7 @@ _NEVER = 1e18
 
 
 def log_partition(num_items: int, concentration: float, *, distance: str = "kendall") -> float:
-    """Logarithm of the sum over all permutations of exp(-concentration * distance); "log psi".
+    """Logarithm of the sum of exp(-concentration * distance) over all permutations; "log psi".
 
     Args:
         num_items: n, 0 or more.
@@ -55,7 +55,10 @@ def _log_hamming(num_items: int, theta: float) -> float:
 
 
 def _log_integers(count: int, theta: float) -> Floats:
-    """Values of log((1 - q^m) / (1 - q)) for m = 1, ..., count: log constants of truncated geometric laws."""
+    """Values of log((1 - q^m) / (1 - q)) for m = 1, ..., count.
+
+    They are log constants of truncated geometric laws.
+    """
     m = np.arange(1, count + 1, dtype=np.float64)
     if theta * count < 1e-12:
         return np.log(m)
@@ -64,7 +67,9 @@ def _log_integers(count: int, theta: float) -> Floats:
 
 
 def kendall_inversions(num_items: int, concentration: float) -> tuple[float, float]:
-    """Mean and variance of the number of inversions, which is Kendall's distance from the identity.
+    """Mean and variance of the number of inversions, for Kendall's distance.
+
+    That number is the distance from the identity.
 
     Sums of the means and variances of truncated geometric numbers, right to about 1e-9 of themselves.
 
@@ -103,7 +108,9 @@ def _squared(x: float | Floats) -> Floats:
 
 
 def stay_probability(num_items: int, concentration: float, *, distance: str) -> float:
-    """Probability that a given item stays in its place; each other place is equally likely.
+    """Probability that a given item stays in its place.
+
+    Each other place is equally likely.
 
     For Cayley's distance it is 1 / (1 + (n - 1) exp(-theta)), and for Hamming's exp(theta) (1 - B) / n, where B is the
     probability of n under a Poisson law of mean exp(theta) - 1 that is cut off beyond n (Erlang's formula).
@@ -134,7 +141,9 @@ def stay_probability(num_items: int, concentration: float, *, distance: str) -> 
 
 
 def kendall_position_law(num_items: int, concentration: float, rank: int) -> Floats:
-    """Law of w[rank] for Kendall's distance, which is also the law of the place where item ``rank`` lands.
+    """Law of w[rank] for Kendall's distance.
+
+    It is also the law of the place where item ``rank`` lands.
 
     The draw before place ``rank`` takes an item that is below or above; so the law for m items follows from the one for
     m - 1 items, whose place is one less. Time O(n * rank); use n - 1 - rank and mirror if that is less.
@@ -172,7 +181,9 @@ def _truncated(size: int, concentration: float) -> Floats:
 
 
 def kendall_corner_law(num_items: int, concentration: float, places: int, items: int) -> Floats:
-    """Law of the number of the first ``items`` items in the first ``places`` places, for Kendall's distance.
+    """Law of the number of the first ``items`` items among the first ``places`` places.
+
+    For Kendall's distance.
 
     It is q-hypergeometric: proportional to [b, x]_q [n - b, a - x]_q q^((b - x)(a - x)), with a places and b items. It
     is given for x = 0, ..., min(a, b).
@@ -201,7 +212,7 @@ def _log_factorials(count: int, theta: float) -> Floats:
 
 
 def _lost(factorials: Floats, theta: float, a: int, b: int, cells: int) -> Floats:
-    """Probabilities that 0, 1, ..., cells - 1 fewer than min(a, b) items lie in the places."""
+    """Probabilities of min(a, b) - i items in the places, for i = 0, ..., cells - 1."""
     n = factorials.size - 1
     x = min(a, b) - np.arange(cells, dtype=np.int64)
     x = x[(a - x) <= n - b]
@@ -215,7 +226,9 @@ def _lost(factorials: Floats, theta: float, a: int, b: int, cells: int) -> Float
 
 
 def kendall_kept_in_interval(num_items: int, concentration: float, start: int, stop: int) -> float:
-    """Mean number of items start, ..., stop - 1 in places start, ..., stop - 1, for Kendall's distance.
+    """Mean number of items start, ..., stop - 1 in places start, ..., stop - 1.
+
+    For Kendall's distance.
 
     The arguments are those of `log_partition` for a finite concentration, and ranks from 0 to n; so are the errors.
 
@@ -264,7 +277,9 @@ def kendall_mean_displacement(num_items: int, concentration: float) -> float:
 
 
 def sampled_displacement(draw: Callable[[], Integers], num_draws: int) -> tuple[float, float]:
-    """Mean of ``abs(w[k] - k)`` over all ranks in independent draws, and its standard error: for any law.
+    """Mean of ``abs(w[k] - k)`` over independent draws and all ranks, with its standard error.
+
+    The permutations w may have any law.
 
     Args:
         draw: gives a permutation of 0, ..., n - 1, for example ``lambda: sample_noisy_sort(positions)``.

@@ -1,4 +1,4 @@
-"""Exact noisy sort: sampling of the order of positions plus noise, and the trade-off of Gaussian noise."""
+"""Exact sampling of noisy sort (the order of positions plus noise), and the trade-off of Gaussian noise."""
 
 import itertools
 import math
@@ -33,7 +33,9 @@ def sample_noisy_sort(
     block_starts: ArrayLike | None = None,
     source: RandomSource | None = None,
 ) -> Integers:
-    """Random order of ranks by ``positions[rank] + scale * noise``, with noise of one law ("delay shuffler").
+    """Random order of ranks by ``positions[rank] + scale * noise`` ("delay shuffler").
+
+    The noise of all ranks has one law.
 
     With Laplace noise the loss of a group is its spread of positions over ``scale``
     (`shuffledp.protocols.d_sigma.sort_spreads`); with Gaussian noise the spread with ``power=2`` over ``scale`` is the
@@ -97,7 +99,7 @@ def checked_positions(positions: ArrayLike) -> Floats:
 
 
 def _blocks(starts: ArrayLike | None, count: int) -> Integers:
-    """Number of each rank's block."""
+    """Number of the block that each rank is in."""
     blocks = np.zeros(count, dtype=np.int64)
     if starts is None:
         return blocks
@@ -131,7 +133,7 @@ def _keys(at: Floats, words: NDArray[np.uint64], noise: str) -> tuple[Floats, Fl
 
 
 def _undecided(keys: Floats, margins: Floats, blocks: Integers) -> list[tuple[int, int]]:
-    """Runs of neighboring keys that float errors may have put in the wrong order."""
+    """Runs of neighboring keys that may be in the wrong order because of float errors."""
     highest, lowest = keys + margins, keys - margins
     wide = np.flatnonzero(np.isinf(margins))
     if wide.size:  # a key with an infinite margin may lie anywhere in its block
@@ -165,7 +167,10 @@ class _Key:
 
 
 def _settled(chain: Integers, keys: list[_Key], source: RandomSource) -> Integers:
-    """Ranks of a run in the order of their keys, computed with the digits and bits that this takes."""
+    """Ranks of a run in the exact order of their keys.
+
+    As many digits and bits are computed as this takes.
+    """
     while True:
         with localcontext(precise(100 + keys[0].bits.count)):
             intervals = sorted((*key.interval(), place) for place, key in enumerate(keys))
@@ -182,7 +187,10 @@ def _magnitude(u: Decimal, noise: str) -> Decimal:
 
 
 def _normal_above(chance: Decimal) -> Decimal:
-    """Nonnegative x that a standard normal number exceeds with the given probability, by Newton's method."""
+    """Nonnegative x that a standard normal number exceeds with this probability.
+
+    By Newton's method.
+    """
     from scipy.special import ndtri
 
     root = (2 * _pi()).sqrt()
@@ -196,7 +204,10 @@ def _normal_above(chance: Decimal) -> Decimal:
 
 
 def _odd_series(x: Decimal) -> Decimal:
-    """Sum x + x^3 / 3 + x^5 / (3 * 5) + ...; times the normal density it is the probability from 0 to x."""
+    """Sum x + x^3 / 3 + x^5 / (3 * 5) + ... of odd powers.
+
+    Times the normal density it is the probability from 0 to x.
+    """
     total, term, odd = x, x, 1
     while True:
         odd += 2
@@ -207,7 +218,7 @@ def _odd_series(x: Decimal) -> Decimal:
 
 
 def _pi() -> Decimal:
-    """Pi by Machin's 16 arctan(1/5) - 4 arctan(1/239), in integers."""
+    """Number pi by Machin's formula 16 arctan(1/5) - 4 arctan(1/239), in integers."""
     unit = 10 ** (getcontext().prec + 10)
 
     def arctan(inverse: int) -> int:
@@ -225,7 +236,9 @@ def _pi() -> Decimal:
 
 
 def gaussian_delta(mu: float, alpha: float) -> float:
-    """Smallest delta at which a Gaussian mechanism of sensitivity ``mu`` scales is (alpha, delta)-private.
+    """Smallest delta at which a Gaussian mechanism of parameter ``mu`` is (alpha, delta)-private.
+
+    ``mu`` is the sensitivity in units of the noise's scale.
 
     delta = Phi(mu / 2 - alpha / mu) - exp(alpha) Phi(-mu / 2 - alpha / mu), rounded up; and 0 for mu = 0. A sort by
     positions plus Gaussian noise has mu = largest spread of a group (``sort_spreads(..., power=2)``) / scale, and is
@@ -266,12 +279,12 @@ def _normal_below(x: float) -> float:
 
 
 def _log(chance: float) -> float:
-    """Logarithm of a chance, or minus infinity for a chance so small that its digits are lost."""
+    """Logarithm of a probability; minus infinity if it is so small that its digits are lost."""
     return math.log(chance) if chance > _SMALLEST else -math.inf
 
 
 def gaussian_mu(alpha: float, delta: float) -> float:
-    """Largest mu, at most 60, at which `gaussian_delta` does not exceed ``delta`` at ``alpha``, by bisection.
+    """Largest mu, at most 60, at which `gaussian_delta` is at most ``delta``, by bisection.
 
     Of alpha 0 or more, and delta strictly between 0 and 1, 1e-200 or more; the errors are those of `gaussian_delta`.
 
@@ -294,7 +307,7 @@ def gaussian_mu(alpha: float, delta: float) -> float:
 
 
 def gaussian_alpha(mu: float, delta: float) -> float:
-    """Smallest alpha at which `gaussian_delta` of ``mu`` does not exceed ``delta``, by bisection; or infinity.
+    """Smallest alpha at which `gaussian_delta` is at most ``delta``, by bisection; or infinity.
 
     Of mu 0 or more, infinity included, and delta strictly between 0 and 1; the errors are those of `gaussian_delta`.
 

@@ -1,1 +1,1 @@
-"""Public structure among people: `graphs` for passing reports on, `groups` to hide in, and `strata`."""
+"""Public structure among people: graphs along which reports walk, groups, and strata."""

@@ -1,4 +1,4 @@
-"""All sets: k-ary randomized response on every set of options that a person may tick."""
+"""All sets: k-ary randomized response on the sets of options that a person may tick."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ _MOST_IN_CHANNEL = 256
 
 
 class Support(NamedTuple):
-    """Probabilities that a report holds an option (or a pair) that is in the true set, and one that is not."""
+    """Probabilities that a report holds an option (or a pair), if the true set does and if it does not."""
 
     p: float
     q: float
@@ -66,7 +66,7 @@ class AllSetsModel(TicksModel):
 
     @property
     def num_sets(self) -> int:
-        """Number of the sets, the empty one among them."""
+        """Number of possible sets, including the empty set."""
         return sum(comb(self.num_options, size) for size in range(self.at_most + 1))
 
     @property
@@ -76,52 +76,61 @@ class AllSetsModel(TicksModel):
 
     @property
     def guarantee(self) -> LocalDP:
-        """Epsilon of the response."""
+        """Local guarantee of the randomized response."""
         return self.response.guarantee
 
     @property
     def total_variation(self) -> float:
-        """Total variation between two sets."""
+        """Total variation between the reports of two sets."""
         return self.response.total_variation
 
     @property
     def two_level(self) -> TwoLevelLaw:
-        """Geometry of the response."""
+        """Two-level law of the randomized response on sets."""
         return self.response.two_level
 
     @property
     def p(self) -> float:
-        """Probability that the reported set holds an option that is in the true one."""
+        """Probability that the reported set holds a given option of the true set."""
         return self.supporting(1).p
 
     @property
     def q(self) -> float:
-        """Probability that the reported set holds an option that is not in the true one."""
+        """Probability that the reported set holds a given option outside the true set."""
         return self.supporting(1).q
 
     @property
     def report_bits(self) -> int:
-        """Bits of a set's number."""
+        """Bits of the number of a set."""
         return self.response.report_bits
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """Sentence on the ticks that are kept."""
+        """Sentence on the ticks that a device keeps."""
         return (kept_in_words(self),)
 
     def supporting(self, held: int) -> Support:
-        """Chances that a report holds ``held`` given options together, if the true set does and if it does not."""
+        """Chances that a report holds ``held`` given options together.
+
+        If the true set holds them, and if it does not.
+        """
         with_them = sum(comb(self.num_options - held, size - held) for size in range(held, self.at_most + 1))
         other = self.response.q
         return Support(p=self.response.p + (with_them - 1) * other, q=with_them * other)
 
     def apart_covariance(self, first: Floats, second: float) -> Floats:
-        """Covariance by the sets that hold both options, by chance, and by those that hold one."""
+        """Covariance of the errors of two estimated shares, times the number of people.
+
+        By the chances of sets that hold both options, and of sets that hold one.
+        """
         (p, q), both = self.supporting(1), self.supporting(2).q
         return np.asarray((both - q * q - q * (p - q) * (first + second)) / (p - q) ** 2)
 
     def sets(self) -> NDArray[np.bool_]:
-        """Sets in the order of their numbers, as rows of ticks: by size, then in the order of their options."""
+        """Sets as rows of ticks, in the order of their numbers.
+
+        By size, then in the order of their options.
+        """
         return _sets(self.num_options, self.at_most)
 
     def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
@@ -129,17 +138,17 @@ class AllSetsModel(TicksModel):
         self.response.check(columns)
 
     def set_counts(self, columns: Mapping[str, NDArray[Any]]) -> NDArray[np.int64]:
-        """Number of reports of each set."""
+        """Number of reports of each possible set."""
         return self.response.support_counts(columns)
 
     def counted(self, columns: Mapping[str, NDArray[Any]]) -> Supports:
-        """Reports whose set holds each option; all reports are about every option."""
+        """Counts of the reports that hold each option; every report is about every option."""
         counts = self.set_counts(columns)
         held = counts @ self.sets()
         return Supports(held.astype(np.int64), np.full(self.num_options, counts.sum(), dtype=np.int64))
 
     def channel(self, *, exact: bool = False) -> Channel | None:
-        """Channel matrix of the response; None where there are many sets."""
+        """Channel matrix of the response; None if there are many sets."""
         return None if self.num_sets > _MOST_IN_CHANNEL else self.response.channel(exact=exact)
 
 
@@ -154,7 +163,7 @@ def _sets(num_options: int, at_most: int) -> NDArray[np.bool_]:
 
 
 def _packed(ticks: Ticks) -> "np.ndarray[Any, np.dtype[np.bytes_]]":
-    """Each row as a byte string of one length, by which rows are sorted and found."""
+    """Rows of ticks as byte strings of one length, for sorting and searching."""
     bits = np.ascontiguousarray(np.packbits(ticks, axis=1))
     return bits.view(f"S{bits.shape[1]}").ravel()
 

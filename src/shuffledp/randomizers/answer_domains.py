@@ -1,4 +1,4 @@
-"""Answers that become one category each before randomizing: pairs of two answers, numbers in bins."""
+"""Answers that become one category before randomizing: pairs of two answers, and numbers in bins."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -15,7 +15,9 @@ from shuffledp.randomizers.inputs import Category, as_categories, as_numbers, as
 
 @dataclass(frozen=True, slots=True)
 class CategoryPairs:
-    """Pairs of two answers of one person; pair number i m + j is answer i with answer j of m.
+    """Pairs of two answers of one person, as one category each.
+
+    Pair number i m + j is answer i with answer j of m.
 
     Args:
         first: the categories of the first answer.
@@ -48,7 +50,7 @@ class CategoryPairs:
         return pair_names(names_of(self.first), names_of(self.second))
 
     def numbers(self, values: Any) -> NDArray[np.int64]:
-        """Numbers of pairs, shape (n,), from a table of two columns, or rows of two answers.
+        """Numbers of pairs, shape (n,), from a table of two columns or from rows of two answers.
 
         Raises:
             InvalidParameterError: for anything else; the message gives places only.
@@ -68,7 +70,9 @@ class CategoryPairs:
 
 @dataclass(frozen=True, slots=True)
 class Bins:
-    """Bins of numbers, the categories of a histogram: a number at an edge belongs to the bin above it.
+    """Bins of numbers, the categories of a histogram.
+
+    A number at an edge belongs to the bin above it.
 
     A number at the last edge belongs to the last bin.
 
@@ -93,7 +97,7 @@ class Bins:
 
     @classmethod
     def equal(cls, *, lower: float, upper: float, number: int, clip: bool = False) -> Self:
-        """Bins of equal width, ``number`` of them.
+        """Bins of equal width; ``number`` is how many.
 
         Example:
             >>> Bins.equal(lower=0, upper=1, number=4).edges
@@ -113,7 +117,7 @@ class Bins:
         return bin_names(self.edges)
 
     def numbers(self, values: ArrayLike) -> NDArray[np.int64]:
-        """Bin of each value by its number, shape (n,).
+        """Number of the bin of each value, shape (n,).
 
         Raises:
             InvalidParameterError: for anything but finite numbers, and, unless they are clipped, for numbers beyond the
@@ -122,13 +126,16 @@ class Bins:
         return self.of(as_numbers(values, lower=self.edges[0], upper=self.edges[-1], clip=self.clip))
 
     def of(self, numbers: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Bin of each value by its number; the values must lie between the edges."""
+        """Number of the bin of each value; values must lie between the edges."""
         found = np.searchsorted(self.edges, numbers, side="right") - 1
         return np.minimum(found, len(self) - 1)
 
 
 def _two_columns(values: Any) -> Mapping[Any, Any]:
-    """Both columns by name, or by place; anything else is refused."""
+    """Both columns of a table, by name or by place.
+
+    Anything else is refused.
+    """
     names = getattr(values, "column_names", None) or getattr(values, "columns", None)
     names = list(values) if isinstance(values, Mapping) else None if names is None else list(names)
     if names is not None:
@@ -147,7 +154,10 @@ def _two_columns(values: Any) -> Mapping[Any, Any]:
 
 
 def _named(name: Any, column: Any, categories: tuple[Category, ...]) -> NDArray[np.int64]:
-    """Numbers of one of the two answers; errors name the answer's column."""
+    """Numbers of one of the two answers.
+
+    Errors name the answer's column.
+    """
     try:
         return as_numbers_of(column, categories)
     except InvalidParameterError as error:

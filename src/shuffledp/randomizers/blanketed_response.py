@@ -1,4 +1,7 @@
-"""Response under a blanket: k-ary randomized response, and messages with uniform answers that hide it; float-free."""
+"""Response under a blanket: k-ary randomized response, hidden by messages with uniform answers.
+
+Float-free.
+"""
 
 import math
 from collections.abc import Mapping
@@ -25,7 +28,9 @@ KIND = "k-rr-blanket"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlanketedResponseModel(BlanketModel):
-    """Public description of a response and of ``slots`` further messages, each empty or with a uniform answer.
+    """Public description of a response and of ``slots`` further messages of each person.
+
+    Each of these is empty or has a uniform answer.
 
     Args:
         domain_size: number of answers k, from 2 to 2^31 - 1; a message with the number k is empty.
@@ -77,12 +82,12 @@ class BlanketedResponseModel(BlanketModel):
 
     @property
     def guarantee(self) -> LocalDP:
-        """Guarantee of the response: the other messages do not depend on the answer."""
+        """Local guarantee of the response; the other messages do not depend on the answer."""
         return self.response.guarantee
 
     @property
     def total_variation(self) -> float:
-        """Total variation of the response."""
+        """Total variation between the responses to two answers."""
         return self.response.total_variation
 
     @property
@@ -92,17 +97,17 @@ class BlanketedResponseModel(BlanketModel):
 
     @property
     def q(self) -> float:
-        """Probability of each other answer."""
+        """Probability that the response is a given other answer."""
         return self.response.q
 
     @property
     def report_bits(self) -> int:
-        """Bits of an answer's number, or of that of an empty message."""
+        """Bits of the number of an answer, or of an empty message."""
         return self.domain_size.bit_length()
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """Sentence on the messages of a person, and on the ones that hide it."""
+        """Sentence on the messages of a person, and on the messages that hide the response."""
         return (
             f"What is promised about everything released rests on the messages of other people that say nothing: each "
             f"person sends {self.num_messages}, of which {self.blanket_messages:.4g} on average have a uniform answer "
@@ -116,13 +121,13 @@ class BlanketedResponseModel(BlanketModel):
         check_categories(columns["value"], self.domain_size + 1, "reports")
 
     def answer_counts(self, columns: Mapping[str, NDArray[Any]]) -> NDArray[np.int64]:
-        """Number of messages with each answer, without the empty ones."""
+        """Number of messages with each answer; empty messages are not counted."""
         counts = np.bincount(columns["value"], minlength=self.domain_size + 1)[: self.domain_size]
         return counts.astype(np.int64, copy=False)
 
 
 class BlanketedResponse(CategoryRandomizer):
-    """k-ary randomized response under a blanket of messages with uniform answers, all shuffled together.
+    """k-ary randomized response under a blanket of messages with uniform answers, shuffled together.
 
     Reports have the column ``value``; a person's stand side by side: the response first, then the slots, of which the
     empty ones have the value k.

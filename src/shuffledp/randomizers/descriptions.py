@@ -1,4 +1,7 @@
-"""Laws described for accounting alone, without a mechanism: a loss, a matrix, Laplace noise, personal losses."""
+"""Randomizers described for accounting alone: by a loss, a matrix, Laplace noise, or personal losses.
+
+No device runs them.
+"""
 
 import math
 from collections import Counter
@@ -22,7 +25,7 @@ _LOSS_GUARD = 1 + 1e-14
 
 
 class _Description(LocalModel):
-    """Base of descriptions for accounting alone, which have no reports."""
+    """Base of randomizer descriptions for accounting alone; they have no reports."""
 
     __slots__ = ()
     describes: ClassVar[str] = "a law for accounting"
@@ -59,7 +62,10 @@ class ChannelModel(_Description):
 
     @property
     def guarantee(self) -> LocalDP:
-        """Largest log-ratio of two entries of a column, rounded up; infinite where just one of the two is 0."""
+        """Largest log-ratio of two entries of a column, rounded up.
+
+        Infinite where just one of the two is 0.
+        """
         epsilon = self.matrix.epsilon()
         return LocalDP(epsilon=(epsilon + (self._rounding if epsilon else 0.0)) * _LOSS_GUARD)
 
@@ -70,7 +76,7 @@ class ChannelModel(_Description):
 
     @property
     def _rounding(self) -> float:
-        """Bound on the change of a log-ratio when accounting scales float rows to a sum of 1."""
+        """Bound on the change of a log-ratio when rows of floats are scaled to a sum of 1."""
         if self.matrix.is_exact:
             return 0.0
         return 1e-15 + 2 * max(abs(math.fsum(row) - 1) for row in self.matrix.matrix.tolist())
@@ -115,7 +121,10 @@ class LaplaceModel(_Description):
 
     @property
     def guarantee(self) -> LocalDP:
-        """Guarantee epsilon0: densities of two inputs differ by exp(epsilon0 times their distance) at most."""
+        """Local guarantee of loss epsilon0.
+
+        Densities of two inputs differ by exp(epsilon0 times their distance) at most.
+        """
         return LocalDP(epsilon=self.epsilon0)
 
     @property
@@ -125,13 +134,15 @@ class LaplaceModel(_Description):
 
     @property
     def laplace_steps(self) -> float:
-        """Infinitely many steps: the inputs are real numbers."""
+        """Number of steps, infinite: the inputs are real numbers."""
         return math.inf
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PersonalizedResponseModel(_Description):
-    """k-ary randomized response with a personal local loss for each person; the histogram of losses is public.
+    """k-ary randomized response with a personal local loss for each person.
+
+    The histogram of losses is public.
 
     A description for accounting: who has which loss must not be guessed from a report. With more than one loss reports
     have no common law, and an estimate would have to weight them.
@@ -171,7 +182,7 @@ class PersonalizedResponseModel(_Description):
 
     @classmethod
     def from_epsilons(cls, *, domain_size: int, epsilons: Iterable[float]) -> Self:
-        """Model of people with these losses, one number for each person."""
+        """Model of people with these losses, one loss for each person."""
         found = sorted(Counter(float(epsilon) for epsilon in epsilons).items())
         losses, counts = tuple(epsilon for epsilon, _ in found), tuple(count for _, count in found)
         return cls(domain_size=domain_size, epsilons=losses, counts=counts)
@@ -188,13 +199,15 @@ class PersonalizedResponseModel(_Description):
 
     @property
     def personal_losses(self) -> PersonalLosses:
-        """Personal losses with their numbers of people."""
+        """Personal losses, with the number of people of each."""
         return PersonalLosses(domain_size=self.domain_size, epsilons=self.epsilons, counts=self.counts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LdpModel(_Description):
-    """Class of all randomizers with a given local guarantee; all people apply the same randomizer.
+    """Class of all randomizers with a given local guarantee.
+
+    All people apply the same randomizer.
 
     What is stated about it holds for each of them; of a given one, its own model may say more.
 

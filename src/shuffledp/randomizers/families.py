@@ -1,4 +1,7 @@
-"""Families of randomizers: constructor, run, and the keys in a task file."""
+"""Families of randomizers: the base classes of all kinds, for a device and for a task file.
+
+A class gives the constructor, the run, and the keys in a task file.
+"""
 
 from abc import abstractmethod
 from collections.abc import Iterable
@@ -32,7 +35,9 @@ Categories = Iterable[Category] | Iterable[Iterable[Category]] | Bins
 
 
 class Mechanism:
-    """Base of the randomizers that run on a device; the keyword arguments of a subclass are the keys of a task file.
+    """Base of the randomizers that run on a device.
+
+    The keyword arguments of a subclass are the keys of a task file.
 
     Attributes:
         model_type: the class of the models that describe it, to which it makes itself known.
@@ -59,7 +64,7 @@ class Mechanism:
 
     @classmethod
     def from_model(cls, model: Any) -> Self:
-        """Randomizer of a model."""
+        """Randomizer of a given model."""
         validate.instance_of(cls.model_type, model=model)
         randomizer = cls.__new__(cls)
         randomizer.model = model
@@ -69,21 +74,24 @@ class Mechanism:
         return f"{type(self).__name__}({', '.join(self._shown())})"
 
     def _shown(self) -> list[str]:
-        """Parameters for the ``repr``, each with its value."""
+        """Parameters with their values, for the ``repr``."""
         return [f"{name}={getattr(self.model, name)!r}" for name in self.shown]
 
     @abstractmethod
     def randomize(self, values: ArrayLike, *, source: RandomSource | None = None) -> Reports:
-        """One report per value (or ``num_messages`` of them), in the order of the values."""
+        """Reports on the values, one per value (or ``num_messages``), in the order of the values."""
 
     def _reports(self, columns: Columns, source: RandomSource) -> Reports:
-        """Reports of these columns, which no other object may hold."""
+        """Reports with these columns.
+
+        No other object may hold the columns.
+        """
         held = {name: frozen(column) for name, column in columns.items()}
         return Reports(held, self.model, seeded=source.reproducible)
 
 
 class CategoryRandomizer(Mechanism):
-    """Family of category randomizers, solved from a loss and from the categories or their number.
+    """Base of category randomizers: a model solved from a loss, and from the categories or their number.
 
     Attributes:
         categories: the answers that people give, in the order of their numbers, pairs of answers, or bins of numbers;
@@ -101,7 +109,7 @@ class CategoryRandomizer(Mechanism):
         self._solve(domain_size, categories, epsilon0=epsilon0)
 
     def _solve(self, domain_size: int | None, categories: Categories | None, **parameters: Any) -> None:
-        """Model solved from the further parameters and either the number of categories or the categories themselves."""
+        """Solve the model from the parameters and either the categories or their number."""
         if (domain_size is None) is (categories is None):
             found = "neither" if categories is None else "both"
             raise InvalidParameterError(f"domain_size must be given, or else the categories themselves; got {found}.")
@@ -112,7 +120,7 @@ class CategoryRandomizer(Mechanism):
 
     @property
     def answer_names(self) -> tuple[str, ...] | None:
-        """Answers as text, in the order of their numbers; None where people give the numbers."""
+        """Answers as text, in the order of their numbers; None if people give the numbers."""
         if self.categories is None or isinstance(self.categories, tuple):
             return None if self.categories is None else names_of(self.categories)
         return self.categories.names
@@ -127,7 +135,7 @@ class CategoryRandomizer(Mechanism):
         return randomizer
 
     def randomize(self, values: ArrayLike, *, source: RandomSource | None = None) -> Reports:
-        """One report per value, with the columns that the class states.
+        """Reports, one per value, with the columns that the class states.
 
         Args:
             values: the categories that were answered, or integers in range(domain_size) where only their number is
@@ -149,7 +157,7 @@ class CategoryRandomizer(Mechanism):
         return self.categories.numbers(values)
 
     def _shown(self) -> list[str]:
-        """Parameters for the ``repr``, with the categories in place of their number if they are few."""
+        """Parameters for the ``repr``; few categories are shown themselves, many by their number."""
         shown = super()._shown()
         if self.categories is None:
             return shown
@@ -162,7 +170,10 @@ class CategoryRandomizer(Mechanism):
 
 
 def _answers_of(categories: Any) -> tuple[Category, ...] | CategoryPairs | Bins:
-    """Categories from the argument ``categories``: a list, two lists of jointly randomized answers, or bins."""
+    """Categories from the argument ``categories``.
+
+    A list, two lists of jointly randomized answers, or bins.
+    """
     if isinstance(categories, Bins):
         return categories
     held = list(categories) if isinstance(categories, Iterable) and not isinstance(categories, str) else []
@@ -173,7 +184,9 @@ def _answers_of(categories: Any) -> tuple[Category, ...] | CategoryPairs | Bins:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RangeModel(MeanModel):
-    """Description of a randomizer of numbers in a range; subclasses add the randomization of a number.
+    """Description of a randomizer of numbers in a range.
+
+    Subclasses add how a number is randomized.
 
     Args:
         lower: least value, from -1e100 to 1e100.
@@ -191,7 +204,7 @@ class RangeModel(MeanModel):
 
 
 class RangeRandomizer(Mechanism):
-    """Family of randomizers of numbers in a range: a model, and a rule for values outside the range."""
+    """Base of randomizers of numbers in a range: a model, and a rule for values outside the range."""
 
     answers: ClassVar[str] = "number"
     shown: ClassVar[tuple[str, ...]] = ("epsilon0", "lower", "upper")
@@ -203,7 +216,7 @@ class RangeRandomizer(Mechanism):
 
     @classmethod
     def from_model(cls, model: Any, *, clip: bool = False) -> Self:
-        """Randomizer of a model."""
+        """Randomizer of a given model and a rule for values outside the range."""
         randomizer = super().from_model(model)
         randomizer.clip = clip
         return randomizer

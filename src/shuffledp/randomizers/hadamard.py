@@ -1,4 +1,6 @@
-"""Hadamard response: a report is a column of a Hadamard matrix, more often one with +1 in the answer's row.
+"""Hadamard response: a report is the number of a column of a Hadamard matrix.
+
+More often than not the column has +1 in the answer's row.
 
 Float-free: one random word decides the sign by integer comparison, and another the column.
 """
@@ -68,7 +70,7 @@ class HadamardResponseModel(FrequencyModel):
 
     @property
     def report_bits(self) -> int:
-        """Bits of a column's number."""
+        """Bits of the number of a column."""
         return self.domain_size.bit_length()
 
     @property
@@ -83,17 +85,20 @@ class HadamardResponseModel(FrequencyModel):
 
     @property
     def q(self) -> float:
-        """Probability that a report supports a given other value: 1/2, since any two rows agree in half the columns."""
+        """Probability that a report supports a given other value: 1/2.
+
+        Any two rows agree in half of the columns.
+        """
         return 0.5
 
     @property
     def guarantee(self) -> LocalDP:
-        """Epsilon is log(p / (1 - p)) for the integers used, rounded up to a float."""
+        """Local guarantee: epsilon is log(p / (1 - p)) for the integers used, rounded up to a float."""
         return LocalDP(epsilon=log_rounded_up(WORDS - self.false_words, self.false_words))
 
     @property
     def two_level(self) -> TwoLevelLaw:
-        """Geometry against the uniform law: the set of a value is half of the columns.
+        """Two-level law against the uniform law: the set of a value is half of the columns.
 
         Values 0, 1 and 2 have rows 1, 2 and 3; the third is the product of the two others, so that no column has -1 in
         all three.
@@ -103,7 +108,9 @@ class HadamardResponseModel(FrequencyModel):
         return TwoLevelLaw(share=1 / 2, overlap=1 / 4, triple=1 / 4, union=1.0)
 
     def support_variance(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Variance of the sum of the weights that one report supports, from their first two moments over all columns.
+        """Variance of the total weight of the values that one report supports, for each true answer.
+
+        From the first two moments over all columns.
 
         The weights of the values that a column supports add up to half of (all weights + their transform there); and
         the law of columns is 1/K times 1 + (2 p - 1) (the entry in the row of the true answer).
@@ -125,7 +132,10 @@ class HadamardResponseModel(FrequencyModel):
 
     @property
     def most_changed(self) -> int:
-        """Most values that only one of two columns supports: those of another column with -1 in their rows."""
+        """Most values that only one of two columns supports.
+
+        They are those that another column has -1 for.
+        """
         return _most_odd(self.domain_size + 1)
 
     def supports(self, columns: Mapping[str, NDArray[Any]], value: int) -> NDArray[np.bool_]:
@@ -135,7 +145,7 @@ class HadamardResponseModel(FrequencyModel):
         return even
 
     def support_counts(self, columns: Mapping[str, NDArray[Any]]) -> NDArray[np.int64]:
-        """Number of reports with +1 in the value's row, for each value.
+        """Number of reports that support each value, with +1 in the value's row.
 
         The transform of the histogram gives, for each row, the reports with +1 less those with -1. Time n + K log K.
         """
@@ -154,7 +164,7 @@ class HadamardResponseModel(FrequencyModel):
 
 
 def _transform(sums: NDArray[Any]) -> None:
-    """Walsh-Hadamard transform along the last axis, whose length is a power of two, in place."""
+    """Walsh-Hadamard transform in place, along the last axis; its length is a power of two."""
     half = 1
     while half < sums.shape[-1]:
         pairs = sums.reshape(*sums.shape[:-1], sums.shape[-1] // (2 * half), 2, half)
@@ -214,7 +224,9 @@ class HadamardResponse(CategoryRandomizer):
 def _respond(
     answers: NDArray[Any], signs: NDArray[np.uint64], columns: NDArray[np.uint64], model: HadamardResponseModel
 ) -> NDArray[np.uint64]:
-    """Reports as columns: words of ``signs`` below ``false_words`` ask for -1; ``columns`` give a first choice.
+    """Columns reported for these answers, drawn from random words.
+
+    Words of ``signs`` below ``false_words`` ask for -1; ``columns`` give a first choice.
 
     Where its sign is not the one asked for, the least bit that the row has is flipped, which changes the sign and pairs
     off the columns of one sign with those of the other. Every row takes the same steps whatever is drawn.
@@ -228,7 +240,7 @@ def _respond(
 
 
 def _most_odd(numbers: int) -> int:
-    """Most of the numbers below ``numbers`` that share an odd number of ones with one number, whichever it is.
+    """Most numbers below ``numbers`` that share an odd number of ones with one mask, over all masks.
 
     Of the first 2^b numbers a mask shares an odd number with half, unless it shares none; and a mask may turn the
     parity of the rest, which begins with the next binary digit.
@@ -239,7 +251,10 @@ def _most_odd(numbers: int) -> int:
 
 
 def _most_uneven(numbers: int, limit: int) -> int:
-    """Most of them for masks from 1 to below ``limit``, a power of two, and for an even or an odd number of ones."""
+    """Most numbers below ``numbers`` with one parity of shared ones, over masks from 1 to below ``limit``.
+
+    ``limit`` is a power of two; the parity is even or odd.
+    """
     if numbers == 0 or limit == 1:
         return 0
     if 2 * numbers <= limit:  # a mask beyond all of them shares nothing with any

@@ -1,4 +1,7 @@
-"""Checks of answers (categories, numbers in a range, vectors) and of report columns; errors never show a value."""
+"""Checks of answers (categories, numbers in a range, vectors) and of report columns.
+
+Errors never show a value.
+"""
 
 import math
 import sys
@@ -35,7 +38,9 @@ _TOLERANCE = 1e-9  # largest relative excess of the sum of coordinates over its 
 
 
 def as_answers(values: ArrayLike, domain_size: int) -> NDArray[Any]:
-    """Integers in range(domain_size) of the given type, shape (n,); truth values too for a domain of two.
+    """Answers as integers in range(domain_size) of the given type, shape (n,).
+
+    Truth values too for a domain of two.
 
     Anything else is refused; the message gives places only.
     """
@@ -57,7 +62,9 @@ def as_answers(values: ArrayLike, domain_size: int) -> NDArray[Any]:
 
 
 def as_numbers_of(values: ArrayLike, categories: tuple[Category, ...]) -> NDArray[np.int64]:
-    """Numbers of answers that are categories, shape (n,); a whole number may come as a float.
+    """Numbers of answers that are categories, shape (n,).
+
+    A whole number may come as a float.
 
     Anything else is refused; the message gives the categories, which are public, and places.
     """
@@ -89,7 +96,10 @@ def as_numbers_of(values: ArrayLike, categories: tuple[Category, ...]) -> NDArra
 
 
 def as_categories(categories: Iterable[Any]) -> tuple[Category, ...]:
-    """Categories from a list, a numpy array or a pandas index: two or more, all different and of one type."""
+    """Categories from a list, a numpy array or a pandas index.
+
+    Two or more, all different and of one type.
+    """
     if isinstance(categories, str | bytes | Mapping | set | frozenset) or not isinstance(categories, Iterable):
         raise InvalidParameterError(
             f"categories must be a list, in the order of their numbers; got one of type {type(categories).__name__}."
@@ -118,7 +128,10 @@ def check_named(categories: Sequence[Category], names: Sequence[str]) -> None:
 
 
 def listed(categories: Sequence[Category]) -> str:
-    """Categories for a message, only the first ones if there are many."""
+    """Categories as text for a message.
+
+    Only the first ones if there are many.
+    """
     more = f", ... ({len(categories)} in all)" if len(categories) > _MOST_SHOWN else ""
     return ", ".join(map(repr, categories[:_MOST_SHOWN])) + more
 
@@ -140,7 +153,10 @@ def _column(values: Any, *, dtype: Any = None) -> NDArray[Any]:
 
 
 def _refuse_missing(answers: NDArray[Any]) -> None:
-    """Refuse missing answers (NaN, None) before the type check; the error has the count and the first place."""
+    """Refuse missing answers (NaN, None), before the types are checked.
+
+    The error has the count and the first place.
+    """
     if answers.dtype.kind == "f":
         missing = np.isnan(answers)
     elif answers.dtype.kind == "O":
@@ -163,7 +179,10 @@ def _is_missing(answer: object) -> bool:
 
 
 def check_categories(values: NDArray[Any], domain_size: int, name: str) -> None:
-    """Refuse integers outside range(domain_size); the error has the first place and the count, never the value."""
+    """Refuse integers outside range(domain_size).
+
+    The error has the first place and the count, never the value.
+    """
     if len(values) and not (values.min() >= 0 and values.max() < domain_size):
         outside = np.flatnonzero((values < 0) | (values >= domain_size))
         raise InvalidParameterError(
@@ -172,7 +191,10 @@ def check_categories(values: NDArray[Any], domain_size: int, name: str) -> None:
 
 
 def check_integer_columns(columns: Mapping[str, NDArray[Any]], *names: str) -> None:
-    """Refuse columns that are not integers with exactly these names (one or two), in this order."""
+    """Refuse columns unless they are integers with exactly these names, in this order.
+
+    One or two names.
+    """
     wrong = any(array.dtype.kind not in "iu" or array.ndim != 1 for array in columns.values())
     if wrong or tuple(columns) != names:
         wanted = (
@@ -186,7 +208,7 @@ def check_integer_columns(columns: Mapping[str, NDArray[Any]], *names: str) -> N
 
 
 def check_range(lower: float, upper: float) -> None:
-    """Refuse an invalid range: ends must lie from -1e100 to 1e100, ``upper`` above ``lower`` by 1e-100 or more."""
+    """Refuse an invalid range: ends outside -1e100 to 1e100, or less than 1e-100 apart."""
     for name, value in (("lower", lower), ("upper", upper)):
         plain = value.item() if isinstance(value, np.generic) else value  # a float32 does not reach the limits
         if not (_is_number(value) and -_LARGEST <= plain <= _LARGEST):
@@ -202,7 +224,9 @@ def _is_number(value: object) -> bool:
 
 
 def as_numbers(values: ArrayLike, *, lower: float, upper: float, clip: bool = False) -> NDArray[np.float64]:
-    """Fresh column of numbers from ``lower`` to ``upper``; values outside are refused or moved to the nearer end.
+    """Fresh column of numbers from ``lower`` to ``upper``.
+
+    Values outside are refused, or moved to the nearer end.
 
     Raises:
         InvalidParameterError: for anything but a column of finite numbers, and for numbers outside the range unless
@@ -219,7 +243,7 @@ def as_numbers(values: ArrayLike, *, lower: float, upper: float, clip: bool = Fa
 
 
 def clip_to_range(values: ArrayLike, *, lower: float, upper: float) -> tuple[NDArray[np.float64], int]:
-    """Numbers clipped to a range, and the count of those that lay outside.
+    """Numbers clipped to a range, and the count of numbers that lay outside.
 
     The count depends on people's values and is not protected by anything: do not publish it.
 
@@ -266,7 +290,10 @@ def _numbers_and_outside(
 
 
 def as_rows(values: ArrayLike, dimension: int) -> NDArray[np.float64]:
-    """Fresh array of vectors, shape (n, dimension), from an array or lists; a refusal shows no value."""
+    """Fresh array of vectors, shape (n, dimension), from an array or lists.
+
+    A refusal shows no value.
+    """
     validate.unmasked(values=values)
     if isinstance(values, Sequence) or (isinstance(values, np.ndarray) and values.dtype == object):
         for row in values:  # numpy would drop their masks
@@ -295,7 +322,7 @@ def as_rows(values: ArrayLike, dimension: int) -> NDArray[np.float64]:
 def as_vectors(
     values: ArrayLike, dimension: int, *, lower: float, upper: float, clip: bool = False
 ) -> NDArray[np.float64]:
-    """Fresh array of vectors whose coordinates are from ``lower`` to ``upper``, shape (n, dimension).
+    """Fresh array of vectors with coordinates from ``lower`` to ``upper``, shape (n, dimension).
 
     Others are refused, or moved to the nearer end of the range.
     """
@@ -310,7 +337,7 @@ def as_vectors(
 def as_simplex_vectors(
     values: ArrayLike, dimension: int, *, upper: float, integer: bool = False, clip: bool = False
 ) -> NDArray[np.float64]:
-    """Fresh array of vectors with nonnegative coordinates that sum to ``upper`` at most, shape (n, dimension).
+    """Fresh array of nonnegative vectors that sum to ``upper`` at most, shape (n, dimension).
 
     Not only in floats: what is returned adds up to no more exactly, and so do the floats x / upper. For that a vector
     within 4 (dimension + 4) roundings of the limit is shortened by as much; integers need no such care, and those of
@@ -342,7 +369,10 @@ def as_unit_vectors(values: ArrayLike, dimension: int) -> NDArray[np.float64]:
 
 
 def check_norms(vectors: NDArray[Any], dimension: int, name: str) -> NDArray[np.float64]:
-    """Lengths of vectors; refuses lengths other than 1 with the first place and the count, never with a vector."""
+    """Lengths of vectors, after a check that all are 1.
+
+    The error has the first place and the count, never a vector.
+    """
     with np.errstate(over="ignore", invalid="ignore"):
         lengths: NDArray[np.float64] = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
         wrong = np.flatnonzero(~(np.abs(lengths - 1) <= NORM_TOLERANCE))

@@ -1,4 +1,4 @@
-"""Discrete Laplace mean: a number is rounded to a grid without bias, then moved by a random number of steps."""
+"""Discrete Laplace mean: a number is rounded to a grid without bias, then moved by random steps."""
 
 import math
 from collections.abc import Mapping
@@ -68,7 +68,7 @@ class DiscreteLaplaceMeanModel(RangeModel):
 
     @property
     def guarantee(self) -> LocalDP:
-        """Epsilon is num_steps times the rate, rounded up to a float."""
+        """Local guarantee: epsilon is num_steps times the rate, rounded up to a float."""
         exact = self.num_steps * self.rate
         epsilon = float(exact)
         return LocalDP(epsilon=epsilon if epsilon >= exact else math.nextafter(epsilon, math.inf))
@@ -86,11 +86,14 @@ class DiscreteLaplaceMeanModel(RangeModel):
 
     @property
     def laplace_steps(self) -> float:
-        """Number of steps of the grid; a value between two grid points is rounded to one of them at random."""
+        """Number of steps of the grid.
+
+        A value between two grid points is rounded to one of them at random.
+        """
         return self.num_steps
 
     def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
-        """Check of the one integer column ``value``, which lies no further beyond the grid than noise can move it.
+        """Check of the one integer column ``value``: no report lies farther out than noise can move it.
 
         Every integer is possible, but those refused have together a chance below 2^-100 in one report. A single one
         could move the mean by any amount, and be no accident. To refuse a report costs no privacy: it is computed from
@@ -107,27 +110,30 @@ class DiscreteLaplaceMeanModel(RangeModel):
 
     @property
     def swing(self) -> float:
-        """Swing of the sum, between the ends of what `check` lets pass."""
+        """Largest change of the sum by one report, among the reports that `check` accepts."""
         return (self.upper - self.lower) * (1 + 2 * self._furthest / self.num_steps)
 
     @property
     def stray(self) -> float:
-        """Stray of the sum from a number at an end of the range."""
+        """Largest distance of a report's contribution from a number at an end of the range.
+
+        Of the reports that `check` accepts.
+        """
         return (self.upper - self.lower) * (1 + self._furthest / self.num_steps)
 
     @property
     def _furthest(self) -> int:
-        """Steps beyond the grid up to which reports pass."""
+        """Largest number of steps beyond the grid at which `check` accepts a report."""
         return math.ceil(_NEVER_EXCEEDED / self.rate)
 
     def contributions(self, columns: Mapping[str, NDArray[Any]]) -> NDArray[np.float64]:
-        """Numbers at the reported places of the grid, which may lie outside the range."""
+        """Numbers at the reported places of the grid; some may lie outside the range."""
         step = (self.upper - self.lower) / self.num_steps
         decoded: NDArray[np.float64] = self.lower + step * columns["value"]
         return decoded
 
     def log_likelihood(self, columns: Mapping[str, NDArray[Any]], value: Any) -> NDArray[np.float64]:
-        """Exact log-likelihood: a mixture of the noise around the two grid points beside the value."""
+        """Exact log-likelihood of a value: a mixture of the noise around its two neighboring grid points."""
         left, share = grid_neighbors(value, lower=self.lower, upper=self.upper, num_steps=self.num_steps)
         rate, reports = float(self.rate), columns["value"].astype(np.float64)
         near_left, near_right = -rate * np.abs(reports - left), -rate * np.abs(reports - (left + 1))
@@ -137,7 +143,10 @@ class DiscreteLaplaceMeanModel(RangeModel):
         return both
 
     def noise_variance(self, mean: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Noise variance: 1 / (2 sinh(rate/2)^2) squared steps, exactly, and a bound for rounding, up to 1/4 of one."""
+        """Noise variance: exact for the noise, and a bound for the rounding.
+
+        1 / (2 sinh(rate/2)^2) squared steps, and up to 1/4 of one.
+        """
         step = (self.upper - self.lower) / self.num_steps
         noise = step**2 / (2 * math.sinh(float(self.rate) / 2) ** 2)
         inside = np.clip(mean, self.lower, self.upper)
@@ -150,7 +159,7 @@ class DiscreteLaplaceMeanModel(RangeModel):
 
     @property
     def noise_curvature(self) -> float:
-        """Curvature 0: the noise is the same for all values."""
+        """Curvature of the noise variance, 0: the noise is the same for all values."""
         return 0.0
 
 

@@ -1,4 +1,6 @@
-"""Local hashing: each person hashes the answer to a small range by a random function, and randomizes the hash.
+"""Local hashing: each person hashes the answer by a random function, and randomizes the hash.
+
+The hash has a small range.
 
 Float-free: functions are drawn as integers, and the hashed answer goes through `KaryRandomizedResponse`.
 """
@@ -75,7 +77,7 @@ class OptimizedLocalHashingModel(FrequencyModel):
 
     @property
     def hash_range(self) -> int:
-        """Number of hashed values g."""
+        """Number g of possible hashes."""
         return self.response.domain_size
 
     @property
@@ -85,34 +87,46 @@ class OptimizedLocalHashingModel(FrequencyModel):
 
     @property
     def collision(self) -> Fraction:
-        """Exact probability, over seeds, that two given different values have the same hash."""
+        """Exact probability that two given different values have the same hash, over random seeds."""
         share, larger = divmod(self.modulus, self.hash_range)
         pairs = larger * (share + 1) ** 2 + (self.hash_range - larger) * share**2
         return Fraction(pairs, self.num_seeds)
 
     @property
     def p(self) -> float:
-        """Probability that a report supports its own answer: that the response is the true hash."""
+        """Probability that a report supports its own answer.
+
+        That is, that the response is the true hash.
+        """
         return self.response.p
 
     @property
     def q(self) -> float:
-        """Probability that a report supports another given value: collision and truth, or neither."""
+        """Probability that a report supports a given other value.
+
+        By a collision and a true response, or by neither.
+        """
         truth, other = Fraction(self.response.truth_words, WORDS), Fraction(self.response.share, WORDS)
         return float(self.collision * truth + (1 - self.collision) * other)
 
     @property
     def report_bits(self) -> int:
-        """Bits of the seed and the hash."""
+        """Bits of a seed and a hash."""
         return (self.num_seeds - 1).bit_length() + self.response.report_bits
 
     @property
     def guarantee(self) -> LocalDP:
-        """Guarantee of the response, for each seed; the seed does not depend on the answer."""
+        """Local guarantee of the response, for each seed.
+
+        The seed does not depend on the answer.
+        """
         return self.response.guarantee
 
     def hashed(self, values: NDArray[Any], seeds: NDArray[np.uint64]) -> NDArray[np.uint64]:
-        """Hash of each value in range(hash_range), by the function of its own seed; all of shape (n,)."""
+        """Hash of each value in range(hash_range), by the function of its own seed.
+
+        All arrays have the shape (n,).
+        """
         modulus = np.uint64(self.modulus)
         factors, shifts = np.divmod(seeds, modulus)
         residues = (factors * values.astype(np.uint64) + shifts) % modulus
@@ -120,7 +134,9 @@ class OptimizedLocalHashingModel(FrequencyModel):
 
     @property
     def two_level(self) -> TwoLevelLaw:
-        """Geometry against the uniform law of seed and hash: the set of a value has all pairs with its hash.
+        """Two-level law against the uniform law of seed and hash.
+
+        The set of a value has all pairs with its hash.
 
         Of k sets with overlap o the union is at most k share - (k - 1) o (Hunter 1976, with one set as the center).
         """
@@ -142,7 +158,9 @@ class OptimizedLocalHashingModel(FrequencyModel):
         return same
 
     def support_counts(self, columns: Mapping[str, NDArray[Any]]) -> NDArray[np.int64]:
-        """Number of reports that support each value; a report supports about one value in g.
+        """Number of reports that support each value.
+
+        A report supports about one value in g.
 
         Time n k, about a nanosecond each; memory for a batch of reports and for the counts.
         """
@@ -153,7 +171,9 @@ class OptimizedLocalHashingModel(FrequencyModel):
         return counts
 
     def _add_support(self, counts: NDArray[np.int64], seeds: NDArray[np.uint64], reports: NDArray[Any]) -> None:
-        """Count support of a batch value by value: from v to v + 1 each residue grows by its report's a, modulo P.
+        """Add the support of a batch of reports to the counts, value by value.
+
+        From v to v + 1 each residue grows by its report's a, modulo P.
 
         h(v) = y means that the residue is in [ceil(y P / g), ceil((y + 1) P / g)). Differences below zero wrap, so that
         one comparison tests both ends, and the smaller of x and x - P is x mod P.

@@ -1,4 +1,4 @@
-"""Masked prefixes: a report on one part of a text's code, hidden among all others by a hash of what comes before.
+"""Masked prefixes: a report on one part of a text's code, masked by a hash of the parts before it.
 
 An open answer has too many possible values to list. Its code of B bits is cut into L chunks of b bits. A device draws
 one of L + 1 parts. In part t up to L it reports chunk t plus a hash of the chunks before it, modulo g = 2^b, by a hash
@@ -92,34 +92,42 @@ class MaskedPrefixModel(PrefixModel):
 
     @property
     def level_share(self) -> float:
-        """Probability of each level."""
+        """Probability that a report is on a given level."""
         return (_SHARES - 1) / (_SHARES * self.num_levels)
 
     @property
     def p(self) -> float:
-        """Probability that a report of a part supports what its sender's code has there."""
+        """Probability that a report supports the true code of its sender, in the report's part."""
         return self.response.p
 
     @property
     def report_bits(self) -> int:
-        """Bits of part, seed and value."""
+        """Bits of a part, a seed and a value."""
         return self.num_levels.bit_length() + 64 + self.response.report_bits
 
     @property
     def guarantee(self) -> LocalDP:
-        """Guarantee of the response, for each part and seed, which do not depend on the answer."""
+        """Local guarantee of the response, for each part and seed.
+
+        Part and seed do not depend on the answer.
+        """
         return self.response.guarantee
 
     @property
     def two_level(self) -> TwoLevelLaw:
-        """Geometry against the uniform law of seed and value in each part: one value of g is the input's.
+        """Two-level law against the uniform law of seed and value in each part.
+
+        One value of g is the input's.
 
         Two inputs' sets are disjoint in the part where they differ first; for other parts it is a bound, for any hash.
         """
         return TwoLevelLaw(share=1 / self.response.domain_size, overlap=0.0, is_overlap_bound=True)
 
     def parts_of(self, words: NDArray[np.uint64]) -> NDArray[np.uint8]:
-        """Part of each report by a random word: a level from 0 on, or the part for estimates, which comes last."""
+        """Part that each report is on, from a random word.
+
+        A level from 0 on, or the part for estimates, which comes last.
+        """
         drawn = high_product(words, np.uint64(_SHARES * self.num_levels))
         parts: NDArray[np.uint8] = np.minimum(drawn // np.uint64(_SHARES - 1), np.uint64(self.num_levels)).astype(
             np.uint8
@@ -129,7 +137,10 @@ class MaskedPrefixModel(PrefixModel):
     def true_values(
         self, chunks: NDArray[np.int64], parts: NDArray[np.uint8], seeds: NDArray[np.uint64]
     ) -> NDArray[np.uint64]:
-        """Value of each report before the response: chunk plus hash of what comes before, or the hash of all."""
+        """Value of each report before the response: a chunk plus a hash of the chunks before it.
+
+        In the part for estimates the hash of all chunks.
+        """
         values = np.empty(len(parts), dtype=np.uint64)
         mask = np.uint64(self.response.domain_size - 1)
         for part in np.unique(parts).tolist():
@@ -151,14 +162,20 @@ class MaskedPrefixModel(PrefixModel):
         return PartReports(part * self.prefix_bits, values, expanded(seeds) if part else np.empty((0, 4), np.uint64))
 
     def extension_counts(self, prepared: "PartReports", prefix: int) -> NDArray[np.int64]:
-        """Reports of a level that support each extension of a prefix; the first level has no mask."""
+        """Number of reports on a level that support each extension of a prefix.
+
+        The first level has no mask.
+        """
         if not prepared.known_bits:
             return np.bincount(prepared.values.astype(np.int64), minlength=self.hash_range)
         key = key_of(prefix, prepared.known_bits)
         return extension_counts(prepared.functions, prepared.values, key, self.prefix_bits)
 
     def code_counts(self, prepared: "PartReports", codes: Sequence[int]) -> NDArray[np.int64]:
-        """Reports of the part for estimates whose function hashes a code to the reported value."""
+        """Number of reports in the part for estimates that support each code.
+
+        That is, whose function hashes the code to the reported value.
+        """
         keys = keys_of(codes, prepared.known_bits)
         return support_counts(prepared.functions, prepared.values, keys, self.prefix_bits)
 
@@ -170,20 +187,23 @@ class MaskedPrefixModel(PrefixModel):
         check_categories(columns["value"], self.response.domain_size, "reports")
 
     def supports(self, columns: Mapping[str, NDArray[Any]], value: Any) -> NDArray[np.bool_]:
-        """Mask of the reports whose value is that of the code with these chunks, shape (num_levels,)."""
+        """Mask of the reports whose value is the true value of the code with these chunks.
+
+        The chunks have the shape (num_levels,).
+        """
         rows = np.broadcast_to(np.asarray(value, dtype=np.int64), (len(columns["part"]), self.num_levels))
         seeds = columns["seed"].astype(np.uint64)
         same: NDArray[np.bool_] = self.true_values(rows, columns["part"], seeds) == columns["value"]
         return same
 
     def log_likelihood(self, columns: Mapping[str, NDArray[Any]], value: Any) -> NDArray[np.float64]:
-        """Log-likelihood: ``epsilon0`` where the report supports the code, else 0."""
+        """Log-likelihood of a code: ``epsilon0`` if the report supports it, else 0."""
         return np.where(self.supports(columns, value), self.epsilon0, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
 class PartReports:
-    """Reports of one part: the bits of the prefix that their hashes are of, their values, and their functions."""
+    """Reports of one part: their values and hash functions, and the number of prefix bits that are hashed."""
 
     known_bits: int
     values: Words
@@ -191,7 +211,7 @@ class PartReports:
 
 
 class MaskedPrefixes(Mechanism):
-    """Masked prefixes, for open answers: short texts over a set that nobody knows beforehand.
+    """Masked prefixes, for open answers: short texts from a set that is not known beforehand.
 
     Reports have the columns ``part``, uint8, ``seed``, uint64, and ``value``, in the smallest unsigned dtype that holds
     the 2^b values.
@@ -234,7 +254,7 @@ class MaskedPrefixes(Mechanism):
         self.model = MaskedPrefixModel.from_epsilon0(epsilon0=epsilon0, num_bits=num_bits, prefix_bits=prefix_bits)
 
     def coded(self, texts: Iterable[str], code: TextCode) -> NDArray[np.int64]:
-        """Texts as codes in chunks, normalized first; what is too long is cut.
+        """Codes of texts in chunks, after normalizing; texts that are too long are cut.
 
         Raises:
             InvalidParameterError: for a code of another number of bits, or anything but texts; the message gives places
@@ -250,7 +270,7 @@ class MaskedPrefixes(Mechanism):
         return chunked([codes[text] for text in given], self.model.num_bits, self.model.prefix_bits)
 
     def randomize(self, values: ArrayLike, *, source: RandomSource | None = None) -> Reports:
-        """One report per answer, in the order of the answers.
+        """Reports, one per answer, in the order of the answers.
 
         Args:
             values: codes in chunks, shape (n, num_levels), as of `coded`.

@@ -1,4 +1,4 @@
-"""One-bit mean: the nearer a number is to the upper end of its range, the likelier its bit is 1."""
+"""One-bit mean: a number becomes one bit, whose chance of 1 grows with the number."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -39,21 +39,27 @@ class OneBitMeanModel(RespondedRangeModel):
         return cls(lower=lower, upper=upper, response=response)
 
     def contributions(self, columns: Mapping[str, NDArray[Any]]) -> NDArray[np.float64]:
-        """Contribution of each report, one of two numbers outside the range: lower + width (bit - q) / (p - q)."""
+        """Number that each report contributes to the mean: lower + width (bit - q) / (p - q).
+
+        One of two numbers outside the range.
+        """
         p, q = self.response.p, self.response.q
         of_bits = self.lower + (self.upper - self.lower) * (np.array([0.0, 1.0]) - q) / (p - q)
         decoded: NDArray[np.float64] = of_bits[columns["value"]]
         return decoded
 
     def log_likelihood(self, columns: Mapping[str, NDArray[Any]], value: Any) -> NDArray[np.float64]:
-        """Exact log-likelihood: the chance of a one is linear in the value."""
+        """Exact log-likelihood of a value; the chance of a 1 is linear in the value."""
         p, q = self.response.p, self.response.q
         chance = q + (p - q) * (value - self.lower) / (self.upper - self.lower)
         chances: NDArray[np.float64] = np.log(np.where(columns["value"] == 1, chance, 1 - chance))
         return chances
 
     def noise_variance(self, mean: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Noise variance of a coin: exact for people of equal values, else a bound, see `noise_curvature`."""
+        """Noise variance of a bit: exact for people of equal values, else a bound.
+
+        See `noise_curvature`.
+        """
         p, q, width = self.response.p, self.response.q, self.upper - self.lower
         chance = q + (p - q) * (np.clip(mean, self.lower, self.upper) - self.lower) / width
         variance: NDArray[np.float64] = chance * (1 - chance) * (width / (p - q)) ** 2
@@ -66,11 +72,14 @@ class OneBitMeanModel(RespondedRangeModel):
 
     @property
     def noise_curvature(self) -> float:
-        """Curvature -1: the bits have the variance of one coin, whatever the spread of the values."""
+        """Curvature of the noise variance, -1.
+
+        The bits have the variance of one coin, whatever the spread of the values.
+        """
         return -1.0
 
     def channel(self, *, exact: bool = False) -> Channel | None:
-        """Channel from the two ends of the range to the bit, as fractions if ``exact``.
+        """Channel matrix from the two ends of the range to the bit, as fractions if ``exact``.
 
         Two inputs are enough: the chance of each bit is linear in the value, so any other input's row is a mixture of
         these two, and no likelihood ratio exceeds theirs.
@@ -80,7 +89,9 @@ class OneBitMeanModel(RespondedRangeModel):
 
 
 class OneBitMean(RangeRandomizer):
-    """Means from one bit each (Duchi's mechanism for numbers; stochastic rounding followed by Warner's response).
+    """Means from one bit of each person (Duchi's mechanism for numbers).
+
+    Stochastic rounding followed by Warner's response.
 
     Pr[bit = 1] = q + (p - q) (x - lower) / (upper - lower), where p / q = exp(epsilon0) and p + q = 1. Reports have the
     column ``value``, uint8: bits.
@@ -123,7 +134,10 @@ class OneBitMean(RangeRandomizer):
 
 
 def _thresholds(numbers: NDArray[np.float64], model: OneBitMeanModel) -> NDArray[np.uint64]:
-    """Number of the 2^64 words that give the bit 1: ``share`` at the lower end, 2^64 - ``share`` at the upper."""
+    """Number of the 2^64 words that give the bit 1, for each number.
+
+    ``share`` at the lower end, 2^64 - ``share`` at the upper.
+    """
     index, rest = grid_positions(numbers, lower=model.lower, upper=model.upper, num_steps=1)
     spread = np.uint64(model.response.truth_words - model.response.share)
     # The upper end is the one value with index 1, and then nothing is left over.

@@ -20,7 +20,9 @@ from shuffledp.randomness.sources import RandomSource, bernoulli, uniform_intege
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OneOptionModel(TicksModel):
-    """Public description of an answer about one option, drawn uniformly on the device; ``share`` words lead to a lie.
+    """Public description of an answer about one option, drawn uniformly on the device.
+
+    ``share`` of the 2^64 words lead to a lie.
 
     Args:
         num_options: number of options, from 1 to 4096.
@@ -49,36 +51,42 @@ class OneOptionModel(TicksModel):
 
     @property
     def guarantee(self) -> LocalDP:
-        """Epsilon of the response: which option was drawn tells nothing."""
+        """Local guarantee of the response; the drawn option tells nothing."""
         return self._response.guarantee
 
     @property
     def p(self) -> float:
-        """Probability of a true message."""
+        """Probability that a message is true."""
         return self._response.p
 
     @property
     def q(self) -> float:
-        """Probability of a lie."""
+        """Probability that a message is a lie."""
         return self._response.q
 
     @property
     def share_asked(self) -> float:
-        """One in ``num_options``."""
+        """Share of the people who are asked about an option: 1 / ``num_options``."""
         return 1 / self.num_options
 
     def apart_covariance(self, first: Floats, second: float) -> Floats:
-        """Product of the shares: the people asked about one option are drawn without those asked about the other."""
+        """Covariance of the errors of two estimated shares, times the number of people.
+
+        It is the product of the shares: the people asked about one option are drawn without those asked about the
+        other.
+        """
         return np.asarray(first * second)
 
     @property
     def report_bits(self) -> int:
-        """Bits of an option's number and of its answer."""
+        """Bits of the number of an option, and of its answer."""
         return max((self.num_options - 1).bit_length(), 1) + 1
 
     @property
     def two_level(self) -> TwoLevelLaw:
-        """Geometry against the uniform law: the set of an answer is every option with its true answer.
+        """Two-level law against the uniform law.
+
+        The set of an answer is every option with its true answer.
 
         All people amplify, whichever options they drew: the blanket of a mixture is the mixture of blankets.
         """
@@ -98,12 +106,14 @@ class OneOptionModel(TicksModel):
         check_about_options(columns, self.num_options)
 
     def counted(self, columns: Mapping[str, NDArray[Any]]) -> Supports:
-        """Messages about each option, and how many of them say that it was ticked."""
+        """Number of messages about each option, and of messages that say it was ticked."""
         return counted_about_options(columns, self.num_options)
 
 
 class OneOption(TickRandomizer):
-    """One option each: a uniform option, drawn in private, and whether it was ticked, by binary randomized response.
+    """One option each: whether a random option was ticked, by binary randomized response.
+
+    The option is drawn in private, uniformly.
 
     Reports have the columns ``option`` and ``ticked``. Shares are estimated from the people who were asked.
 

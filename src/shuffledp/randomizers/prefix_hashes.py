@@ -1,4 +1,6 @@
-"""Pairwise independent hashes of prefixes: the top bits of a x + b modulo 2^128, with a and b expanded from a seed.
+"""Pairwise independent hashes of prefixes: the top bits of a x + b modulo 2^128.
+
+a and b are expanded from a seed.
 
 Of two different keys x below 2^62 both hashes are uniform and independent over a and b of 128 bits, for values of up to
 64 bits (multiply-add-shift; Dietzfelbinger 1996: keys of w bits and values of v bits take words of w + v - 1). Words of
@@ -23,14 +25,20 @@ Words = NDArray[np.uint64]
 
 
 def expanded(seeds: Words) -> Words:
-    """Words (a high, a low, b high, b low) of each seed, shape (n, 4): SHA-256 of its 8 bytes, the highest first."""
+    """Words (a high, a low, b high, b low) expanded from each seed, shape (n, 4).
+
+    SHA-256 of its 8 bytes, the highest first.
+    """
     sha256, data = hashlib.sha256, seeds.astype(">u8").tobytes()
     digests = b"".join([sha256(data[place : place + 8]).digest() for place in range(0, len(data), 8)])
     return np.frombuffer(digests, dtype=">u8").astype(np.uint64).reshape(-1, 4)
 
 
 def key_of(prefix: int, num_bits: int) -> int:
-    """Key of a prefix of this number of bits: itself, or its fingerprint if it is longer than 62 bits."""
+    """Key of a prefix of this number of bits.
+
+    The prefix itself, or its fingerprint if it is longer than 62 bits.
+    """
     if num_bits <= KEY_BITS:
         return prefix
     data = num_bits.to_bytes(2, "big") + prefix.to_bytes(-(-num_bits // 8), "big")
@@ -43,7 +51,7 @@ def keys_of(prefixes: Sequence[int], num_bits: int) -> Words:
 
 
 def top_bits(functions: Words, keys: Words, num_bits: int) -> Words:
-    """Hash of each key by the function of its own row, ``num_bits`` of at most 32 bits."""
+    """Hash of each key by the function in its row, as ``num_bits`` bits (at most 32)."""
     high, low, add_high, add_low = functions.T
     product = low * keys
     carry = (product + add_low < product).astype(np.uint64)
@@ -52,7 +60,7 @@ def top_bits(functions: Words, keys: Words, num_bits: int) -> Words:
 
 
 def _high_word(first: Words, second: Words) -> Words:
-    """Upper 64 bits of products of words of 64 bits."""
+    """Upper 64 bits of the products of 64-bit words."""
     one, other, third, fourth = first >> _HALF, first & _LOW, second >> _HALF, second & _LOW
     low = other * fourth
     middle = one * fourth + (low >> _HALF)
@@ -61,7 +69,7 @@ def _high_word(first: Words, second: Words) -> Words:
 
 
 def extension_counts(functions: Words, values: Words, key: int, num_bits: int) -> NDArray[np.int64]:
-    """Reports that support each extension of one prefix, shape (2^num_bits,).
+    """Number of reports that support each extension of one prefix, shape (2^num_bits,).
 
     A report of value y supports the extension y - h(prefix) modulo 2^num_bits of a prefix.
 
@@ -76,20 +84,23 @@ def extension_counts(functions: Words, values: Words, key: int, num_bits: int) -
 
 
 def support_counts(functions: Words, values: Words, keys: Words, num_bits: int) -> NDArray[np.int64]:
-    """Reports whose function hashes each key to the reported value, so that nothing extends it; shape (keys,)."""
+    """Number of reports whose function hashes each key to the reported value; shape (keys,).
+
+    The key is whole: no extension follows.
+    """
     found = [extension_counts(functions, values, int(key), num_bits)[0] for key in keys]
     return np.array(found, dtype=np.int64)
 
 
 def _by_arrays(functions: Words, values: Words, key: np.uint64, num_bits: int) -> NDArray[np.int64]:
-    """Counts by operations on whole arrays."""
+    """Counts of `extension_counts`, by operations on whole arrays."""
     hashes = top_bits(functions, np.full(len(values), key), num_bits)
     extensions = (values - hashes) & np.uint64((1 << num_bits) - 1)
     return np.bincount(extensions.astype(np.int64), minlength=1 << num_bits)
 
 
 def _by_loop(functions: Words, values: Words, key: np.uint64, num_bits: int) -> NDArray[np.int64]:
-    """Counts by a compiled loop, which takes a tenth of the time."""
+    """Counts of `extension_counts`, by a compiled loop, which takes a tenth of the time."""
     counts = np.zeros(1 << num_bits, dtype=np.int64)
     _count(functions, values, key, np.uint64(num_bits), counts)
     return counts
@@ -97,7 +108,7 @@ def _by_loop(functions: Words, values: Words, key: np.uint64, num_bits: int) -> 
 
 @compiled
 def _count(functions: Any, values: Any, key: Any, num_bits: Any, counts: Any) -> None:
-    """Loop over reports; all words are uint64, so that sums and products wrap."""
+    """Add each report to ``counts``; all words are uint64, so that sums and products wrap."""
     shift, mask = np.uint64(64) - num_bits, (np.uint64(1) << num_bits) - np.uint64(1)
     half, low32 = np.uint64(32), np.uint64(2**32 - 1)
     zero, one = np.uint64(0), np.uint64(1)

@@ -1,4 +1,4 @@
-"""PrivUnit: a report is a random unit vector, more often than by chance in the cap around the true one."""
+"""PrivUnit: a report is a random unit vector, likelier than by chance to be near the true one."""
 
 import math
 from collections.abc import Mapping
@@ -58,7 +58,9 @@ class PrivUnitModel(MeanModel):
 
     @classmethod
     def from_epsilon0(cls, *, epsilon0: float, dimension: int, budget_split: float | None = None) -> Self:
-        """Model whose stated local loss is at most ``epsilon0``: less by up to 1e-6, or 3e-9 for the best split.
+        """Model whose stated local loss is at most ``epsilon0``.
+
+        Less by up to 1e-6, or 3e-9 for the best split.
 
         The arguments are those of `PrivUnit`.
         """
@@ -90,7 +92,9 @@ class PrivUnitModel(MeanModel):
 
     @property
     def scale(self) -> float:
-        """Expected inner product of a report with the true vector, by which contributions divide reports.
+        """Expected inner product of a report with the true vector.
+
+        Contributions are reports divided by it.
 
         For a small loss it is a small difference of p and the mass of the cap, which are both known to some 1e-15: up
         to 20,000 dimensions its relative error is at most 1e-11 / min(1, epsilon0), and typically 1e-14 / epsilon0.
@@ -100,7 +104,9 @@ class PrivUnitModel(MeanModel):
 
     @property
     def guarantee(self) -> LocalDP:
-        """Epsilon is log(p / (1-p)) of the coin, plus log((1-c) / c) of the cap, plus a guard of 1e-9.
+        """Local guarantee: epsilon is the loss of the coin plus the loss of the cap, plus 1e-9.
+
+        The coin has log(p / (1-p)), the cap log((1-c) / c), and 1e-9 is a guard.
 
         c is the share of the sphere in the cap. The guard covers the error of evaluating c in float64, which is a
         thousand times smaller. For idealised real numbers: see `PrivUnit`.
@@ -110,12 +116,12 @@ class PrivUnitModel(MeanModel):
 
     @property
     def is_idealized(self) -> bool:
-        """True: the directions are floating-point numbers, and the loss is evaluated with a guard."""
+        """True: directions are floating-point numbers, and the loss is evaluated with a guard."""
         return True
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """Remark on the gap between real and floating-point numbers."""
+        """Remark on the gap between real numbers and floating-point numbers."""
         return (
             "The randomizer is analyzed in real numbers and computes in floating-point ones, whose last digits could "
             "in principle tell more about a person than stated.",
@@ -123,7 +129,10 @@ class PrivUnitModel(MeanModel):
 
     @property
     def two_level(self) -> TwoLevelLaw:
-        """Geometry against the uniform law: the set of a vector is the cap around it; opposite caps are disjoint."""
+        """Two-level law against the uniform law: the set of a vector is the cap around it.
+
+        Opposite caps are disjoint.
+        """
         return TwoLevelLaw(share=cap_mass(self.depth, self.dimension), overlap=0.0)
 
     def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
@@ -138,12 +147,15 @@ class PrivUnitModel(MeanModel):
 
     @property
     def swing(self) -> float:
-        """Swing of the sum of vectors, as a distance: opposite unit vectors over the scale."""
+        """Largest change of the sum of vectors by one report: the distance of opposite contributions.
+
+        Contributions are unit vectors over the scale.
+        """
         return 2 / self.scale
 
     @property
     def stray(self) -> float:
-        """Stray of the sum of vectors, as a distance, from an honest vector's."""
+        """Largest distance of a report's contribution from an honest vector."""
         return 1 + 1 / self.scale
 
     def contributions(self, columns: Mapping[str, NDArray[Any]]) -> NDArray[np.float64]:
@@ -152,11 +164,14 @@ class PrivUnitModel(MeanModel):
         return decoded
 
     def log_likelihood(self, columns: Mapping[str, NDArray[Any]], value: Any) -> NDArray[np.float64]:
-        """Log-likelihood: ``epsilon0`` for reports in the cap around the value, else 0, as both densities are flat."""
+        """Log-likelihood of a vector: ``epsilon0`` for reports in the cap around it, else 0, as densities are flat."""
         return np.where(columns["vector"] @ np.asarray(value, dtype=np.float64) >= self.gamma, self.epsilon0, 0.0)
 
     def noise_variance(self, mean: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Exact noise variance: isotropic part plus curvature times the squared mean; see `noise_covariance`."""
+        """Exact noise variance: an isotropic part plus curvature times the squared mean.
+
+        See `noise_covariance`.
+        """
         inside = np.clip(mean, self.lower, self.upper)
         variance: NDArray[np.float64] = self.isotropic_variance + self.noise_curvature * inside**2
         return variance
@@ -168,16 +183,21 @@ class PrivUnitModel(MeanModel):
 
     @property
     def noise_curvature(self) -> float:
-        """Curvature gamma / scale - 1: zero for the best split, near -1 if the coin has all of the loss."""
+        """Curvature gamma / scale - 1 of the noise variance.
+
+        Zero for the best split, near -1 if the coin has all of the loss.
+        """
         return self.gamma / self.scale - 1
 
     @property
     def isotropic_variance(self) -> float:
-        """Variance common to all directions: (1/m^2 - gamma/m) / d, with m the scale."""
+        """Noise variance common to all directions: (1/m^2 - gamma/m) / d, where m is the scale."""
         return (1 / self.scale - self.gamma) / (self.scale * self.dimension)
 
     def noise_covariance(self, second_moment: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Exact covariance that randomizing adds to a contribution; 1/n of it is that of the mean of n reports.
+        """Exact covariance that randomizing adds to a contribution.
+
+        1/n of it is that of the mean of n reports.
 
         By symmetry E[z z'] of a contribution z made from x is b I + s x x'. From E[T; T >= gamma] = k and
         E[T^2; T >= gamma] = ((d - 1) gamma k + c) / d for the product T of a uniform vector with x, s = gamma / m and
@@ -244,7 +264,7 @@ class PrivUnit(Mechanism):
         self.model = PrivUnitModel.from_epsilon0(epsilon0=epsilon0, dimension=dimension, budget_split=budget_split)
 
     def randomize(self, values: ArrayLike, *, source: RandomSource | None = None) -> Reports:
-        """One report per vector.
+        """Reports, one per vector.
 
         Args:
             values: vectors of length 1 (within 1e-6; they are then made exactly so), shape (n, dimension): an array,
@@ -277,7 +297,10 @@ def _respond(
     *,
     out: NDArray[np.float64],
 ) -> None:
-    """One report for each unit vector x: T x + sqrt(1 - T^2) w, with w uniform among unit vectors orthogonal to x."""
+    """Reports for unit vectors x: T x + sqrt(1 - T^2) w, one each.
+
+    w is uniform among the unit vectors orthogonal to x.
+    """
     draw = np.random.Generator(cast("np.random.BitGenerator", source.bit_generator))
     depths = depths_within(draw.random(len(vectors)), in_cap, depth=model.depth, dimension=model.dimension)
     draw.standard_normal(out=out)
@@ -297,7 +320,10 @@ def _respond(
 
 
 def cap_mass(depth: float, dimension: int) -> float:
-    """Share of the sphere in a cap, to a relative error of 1e-12, so that `cap_loss` has that absolute error."""
+    """Share of the sphere that lies in a cap, to a relative error of 1e-12.
+
+    So `cap_loss` has that absolute error.
+    """
     from scipy import special
 
     half = (dimension - 1) / 2
@@ -305,13 +331,16 @@ def cap_mass(depth: float, dimension: int) -> float:
 
 
 def cap_loss(depth: float, dimension: int) -> float:
-    """Loss of a cap, log((1 - mass) / mass): the log-odds that a uniform vector lies outside it."""
+    """Loss of a cap: the log-odds that a uniform vector lies outside it.
+
+    log((1 - mass) / mass).
+    """
     mass = cap_mass(depth, dimension)
     return math.log1p(-mass) - math.log(mass)
 
 
 def cap_depth(loss: float, dimension: int) -> float:
-    """Depth of the cap with this `cap_loss`; 0 or more."""
+    """Depth of the cap that has this `cap_loss`; 0 or more."""
     from scipy import special
 
     half = (dimension - 1) / 2
@@ -319,7 +348,9 @@ def cap_depth(loss: float, dimension: int) -> float:
 
 
 def cap_moment(depth: float, dimension: int) -> float:
-    """Expectation E[<v, u>; v in the cap] for uniform v: (1 - gamma^2)^a / ((d - 1) B(1/2, a)), a = (d - 1) / 2.
+    """Expected inner product with the cap's center, counted inside the cap, for a uniform vector.
+
+    E[<v, u>; v in the cap] = (1 - gamma^2)^a / ((d - 1) B(1/2, a)), a = (d - 1) / 2.
 
     Bhowmick et al. 2018 print the same with B(a, a) 2^(d-2), by the duplication formula.
     """
@@ -333,7 +364,7 @@ def cap_moment(depth: float, dimension: int) -> float:
 
 
 def best_cap_loss(epsilon0: float, dimension: int) -> float:
-    """Part of the loss epsilon0 to spend on hitting the cap, for the least variance of reports; in nats.
+    """Part of the loss epsilon0 for hitting the cap at which reports vary least; in nats.
 
     With c the mass, k the moment and E = exp(epsilon0), the scale is m = k (E - 1) / (1 + (E - 1) c). Since
     dc = -f dgamma and dk = -gamma f dgamma with the same density f, its derivative has the sign of m - gamma. So
@@ -356,7 +387,7 @@ def best_cap_loss(epsilon0: float, dimension: int) -> float:
 def depths_within(
     shares: NDArray[np.float64], in_cap: NDArray[np.bool_], *, depth: float, dimension: int
 ) -> NDArray[np.float64]:
-    """Random depths of vectors inside or outside the cap, from uniform shares by the inverse of the depth's law."""
+    """Random depths inside or outside the cap, from uniform shares by the inverse of the depth's law."""
     from scipy import special
 
     half = (dimension - 1) / 2

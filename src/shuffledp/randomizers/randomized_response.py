@@ -1,4 +1,4 @@
-"""k-ary randomized response: report the truth with probability p, else any other answer, each equally likely.
+"""k-ary randomized response: the truth with probability p, else any other answer, each equally likely.
 
 Float-free: one 64-bit word decides each report by integer comparison, and the loss is computed from the integers used.
 """
@@ -84,33 +84,36 @@ class KaryRandomizedResponseModel(FrequencyModel):
 
     @property
     def q(self) -> float:
-        """Probability of each answer that is not the true one."""
+        """Probability of a given answer other than the true one."""
         return self.share / WORDS
 
     @property
     def report_bits(self) -> int:
-        """Bits of an answer's number."""
+        """Bits of the number of an answer."""
         return (self.domain_size - 1).bit_length()
 
     @property
     def guarantee(self) -> LocalDP:
-        """Epsilon is log(p/q) for the integers used, rounded up to a float."""
+        """Local guarantee: epsilon is log(p / q) for the integers used, rounded up to a float."""
         return LocalDP(epsilon=log_rounded_up(self.truth_words, self.share))
 
     @property
     def total_variation(self) -> float:
-        """Total variation between two inputs: p - q, rounded up, as just two reports differ in probability."""
+        """Total variation between two inputs: p - q, rounded up.
+
+        Just two reports differ in probability.
+        """
         return math.nextafter((self.truth_words - self.share) / WORDS, 1.0)
 
     @property
     def two_level(self) -> TwoLevelLaw:
-        """Geometry against the uniform law: the set of a value is that value."""
+        """Two-level law against the uniform law: the set of a value is that value."""
         triple = 0.0 if self.domain_size >= 3 else None
         return TwoLevelLaw(share=1 / self.domain_size, overlap=0.0, triple=triple, union=1.0)
 
     @property
     def joint_support(self) -> JointSupport:
-        """Joint support 0: no report supports two values."""
+        """Joint support, 0: no report supports two values."""
         return JointSupport(with_own=0.0, of_others=0.0)
 
     def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
@@ -119,12 +122,12 @@ class KaryRandomizedResponseModel(FrequencyModel):
         check_categories(columns["value"], self.domain_size, "reports")
 
     def most_supported(self, values: int) -> int:
-        """One: a report supports the value that it holds."""
+        """Most values that a report supports: one, the value that it holds."""
         return min(values, 1)
 
     @property
     def most_changed(self) -> int:
-        """Two: the values that two reports hold."""
+        """Most values that only one of two reports supports: two, the values that they hold."""
         return 2
 
     def supports(self, columns: Mapping[str, NDArray[Any]], value: int) -> NDArray[np.bool_]:
@@ -145,7 +148,7 @@ class KaryRandomizedResponseModel(FrequencyModel):
 
 
 def _representable(domain_size: int) -> tuple[float, float]:
-    """Smallest and largest loss that shares of 64-bit words express to within `RESOLUTION`.
+    """Smallest and largest loss that can be met within `RESOLUTION` by 64-bit words.
 
     With E = exp(epsilon0) and k - 1 = a, a share is 2^64 / (E + a), and one word more takes (E + a)^2 / (E 2^64) from
     the loss: between the roots of a quadratic in E, that is little enough. No loss below the resolution is told from 0.
@@ -158,7 +161,7 @@ def _representable(domain_size: int) -> tuple[float, float]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RespondedRangeModel(RangeModel):
-    """Base of descriptions of numbers in a range that are told by randomized response to some of its numbers.
+    """Base of descriptions of numbers in a range, told by randomized response over a few numbers.
 
     Args:
         lower: least value, a finite number.
@@ -174,31 +177,45 @@ class RespondedRangeModel(RangeModel):
 
     @property
     def guarantee(self) -> LocalDP:
-        """Guarantee of the response: the chances of any value are a mixture of those of the response's numbers."""
+        """Local guarantee of the response.
+
+        The chances of any value are a mixture of those of the response's numbers.
+        """
         return self.response.guarantee
 
     def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
-        """Check of the one column ``value``: which number of the response it is."""
+        """Check of the one column ``value``: the index of a number of the response."""
         self.response.check(columns)
 
     @property
     def swing(self) -> float:
-        """Swing of the sum: the whole range, as much larger as responses are more often lies."""
+        """Largest change of the sum by one report: the width of the range over p - q.
+
+        So it is larger if responses are more often lies.
+        """
         return (self.upper - self.lower) / (self.response.p - self.response.q)
 
     @property
     def stray(self) -> float:
-        """Stray of the sum from a number at an end of the range: half of the range and of the swing."""
+        """Largest distance of a report's contribution from a number at an end of the range.
+
+        It is half of the sum of the range's width and the swing.
+        """
         return (self.upper - self.lower + self.swing) / 2
 
     @property
     def two_level(self) -> TwoLevelLaw:
-        """Geometry of the response; the law of any other value is a mixture of those of its numbers."""
+        """Two-level law of the response.
+
+        The law of any other value is a mixture of those of its numbers.
+        """
         return self.response.two_level
 
 
 class KaryRandomizedResponse(CategoryRandomizer):
-    """k-ary randomized response (k-RR, generalized randomized response GRR, direct encoding; for k = 2, Warner's).
+    """k-ary randomized response (k-RR, GRR, direct encoding; for k = 2, Warner's response).
+
+    GRR is generalized randomized response.
 
     Pr[y = x] = p and Pr[y = v] = q for each v != x, with p / q = exp(epsilon0) and p + (k - 1) q = 1. Reports have the
     column ``value``, in the smallest unsigned dtype that holds the domain.
@@ -244,7 +261,9 @@ class KaryRandomizedResponse(CategoryRandomizer):
 def _respond(
     answers: NDArray[Any], words: NDArray[np.uint64], model: KaryRandomizedResponseModel
 ) -> NDArray[np.uint64]:
-    """Reports by words: those below ``truth_words`` keep the answer, each ``share`` more give the next other answer.
+    """Reports from random words: words below ``truth_words`` keep the answer.
+
+    Each ``share`` more give the next other answer.
 
     Every row takes the same steps whatever is drawn.
     """

@@ -1,4 +1,4 @@
-"""Registry of randomizers: one line for each kind, and the kinds that families of protocols add.
+"""Registry of randomizers: the built-in kinds, one line each, and kinds that families of protocols add.
 
 The table ``[randomizer]`` of a task file, the option ``--randomizer`` of the commands, the choices of a plan and the
 table of the documentation are generated from it. A module that is added to this package is made known here, once, and
@@ -68,25 +68,31 @@ _OF_THE_DEVICE = ("epsilon0", "clip")  # keyword arguments that are no parameter
 
 
 def mechanisms(section: str = "randomizer") -> dict[str, type[Mechanism]]:
-    """Randomizers of one table of the task file, ``[randomizer]`` or ``[protocol]``, sorted by kind."""
+    """Randomizers by kind for one table of the task file, sorted.
+
+    ``[randomizer]`` or ``[protocol]``.
+    """
     return {kind: mechanism for kind, mechanism in sorted(KINDS.items()) if mechanism.section == section}
 
 
 def kinds_of_loss() -> dict[str, type[Mechanism] | type[LocalModel]]:
-    """Kinds that can be made from ``epsilon0`` and further parameters, sorted."""
+    """Randomizers and descriptions that ``epsilon0`` and further parameters determine, by kind, sorted."""
     makers: dict[str, type[Mechanism] | type[LocalModel]] = {**mechanisms(), **DESCRIPTIONS}
     return {kind: makers[kind] for kind in sorted(makers)}
 
 
 def keywords_of(made: Callable[..., Any]) -> dict[str, inspect.Parameter]:
-    """Keyword arguments of a randomizer or a description; categories appear as their number, ``domain_size``."""
+    """Keyword arguments of a randomizer or a description.
+
+    Categories appear as their number, ``domain_size``.
+    """
     if isinstance(made, type) and issubclass(made, CategoryRandomizer | TickRandomizer):
         made = made.model_type.from_epsilon0
     return dict(inspect.signature(made).parameters)
 
 
 def parameters_of_kind(kind: str) -> dict[str, bool]:
-    """Names of a kind's parameters besides ``epsilon0``, each with whether it is required.
+    """Names of a kind's parameters besides ``epsilon0``, each with True if it is required.
 
     Raises:
         InvalidParameterError: for an unknown kind, or one that its local loss does not determine.
@@ -131,7 +137,7 @@ def model_of_kind(kind: str, *, epsilon0: float, **parameters: Any) -> LocalMode
 
 
 def family_of(model: LocalModel) -> Callable[[float], LocalModel] | None:
-    """Function from a local loss to this model with that loss; None where there is no such family.
+    """Function that makes the same model for another local loss; None if there is no such family.
 
     Example:
         >>> describe = family_of(model_of_kind("k-rr", epsilon0=1.0, domain_size=4))

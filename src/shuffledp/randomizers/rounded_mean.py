@@ -1,4 +1,4 @@
-"""Rounded mean: a number is rounded to one of a few levels without bias, then randomized by k-ary response."""
+"""Rounded mean: a number is rounded to a few levels without bias, then randomized by k-ary response."""
 
 import math
 from collections.abc import Mapping
@@ -48,18 +48,21 @@ class RoundedMeanModel(RespondedRangeModel):
 
     @property
     def num_levels(self) -> int:
-        """Number of steps between the grid points, one less than the points."""
+        """Number of steps between the grid points: one less than the number of points."""
         return self.response.domain_size - 1
 
     def contributions(self, columns: Mapping[str, NDArray[Any]]) -> NDArray[np.float64]:
-        """Contribution of each report, lower + step (report - q sum of all points) / (p - q); may leave the range."""
+        """Number that each report contributes to the mean; may lie outside the range.
+
+        It is lower + step (report - q sum of all points) / (p - q).
+        """
         p, q, levels = self.response.p, self.response.q, self.num_levels
         step = (self.upper - self.lower) / levels
         decoded: NDArray[np.float64] = self.lower + step * (columns["value"] - q * levels * (levels + 1) / 2) / (p - q)
         return decoded
 
     def log_likelihood(self, columns: Mapping[str, NDArray[Any]], value: Any) -> NDArray[np.float64]:
-        """Exact log-likelihood: a mixture of the responses at the two grid points beside the value."""
+        """Exact log-likelihood of a value: a mixture of the responses at its two neighboring grid points."""
         left, share = grid_neighbors(value, lower=self.lower, upper=self.upper, num_steps=self.num_levels)
         rounded = (1 - share) * (columns["value"] == left) + share * (columns["value"] == left + 1)
         p, q = self.response.p, self.response.q
@@ -67,7 +70,10 @@ class RoundedMeanModel(RespondedRangeModel):
         return chances
 
     def noise_variance(self, mean: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Noise variance: exact for the response; a bound, at most a quarter of a squared step, for rounding."""
+        """Noise variance: exact for the response, and a bound for the rounding.
+
+        The bound is at most a quarter of a squared step.
+        """
         step = (self.upper - self.lower) / self.num_levels
         inside = np.clip(mean, self.lower, self.upper)
         response = step**2 * _response_variance((inside - self.lower) / step, self.response)
@@ -78,22 +84,27 @@ class RoundedMeanModel(RespondedRangeModel):
 
     @property
     def report_bits(self) -> int:
-        """Size of one report in bits: the number of a level."""
+        """Size of one report in bits, that is, of the number of a level."""
         return self.response.report_bits
 
     @property
     def noise_curvature(self) -> float:
-        """Curvature (1 - (p - q)) / (p - q): spread-out values are noisier, since a false answer moves further."""
+        """Curvature (1 - (p - q)) / (p - q) of the noise variance.
+
+        Spread-out values are noisier, since a false answer moves further.
+        """
         kept = self.response.p - self.response.q
         return (1 - kept) / kept
 
     @property
     def tells_spread(self) -> bool:
-        """True for a fine grid, where the spread of the rounded values is the spread of the values."""
+        """True for a fine grid, whose rounded values have the spread of the values."""
         return self.num_levels >= _FEWEST_TELLING_LEVELS
 
     def channel(self, *, exact: bool = False) -> Channel | None:
-        """Channel from the grid points to the reports, as fractions if ``exact``; None above 512 grid points.
+        """Channel matrix from the grid points to the reports; None above 512 grid points.
+
+        As fractions if ``exact``.
 
         The grid points are enough: any other value is rounded to one of its two neighbours, so its row is a mixture of
         theirs, and no likelihood ratio exceeds that between grid points.
@@ -102,7 +113,7 @@ class RoundedMeanModel(RespondedRangeModel):
 
 
 def _response_variance(place: NDArray[np.float64], response: KaryRandomizedResponseModel) -> NDArray[np.float64]:
-    """Variance of a decoded report in squared steps, for a value at this place of the grid.
+    """Variance of a report's contribution in squared steps, for a value at this place of the grid.
 
     Of a report y made at v: E y = (p - q) v + q S1 and E y^2 = (p - q) v^2 + q S2, with S1 and S2 the sums of all grid
     points and of their squares. With L levels, D = p - q and p = D + q, the variance is that at v = 0 less a parabola:
@@ -117,7 +128,7 @@ def _response_variance(place: NDArray[np.float64], response: KaryRandomizedRespo
 
 
 def best_num_levels(*, epsilon0: float) -> int:
-    """Number of levels with the smallest maximal variance of a contribution.
+    """Number of levels at which the largest variance of a contribution is smallest.
 
     More levels round less and lie more: with E = exp(epsilon0) and L levels, rounding adds up to 1 / (4 L^2) squared
     widths, and lies about L / (3 E) for small L. So L grows as (3 E / 2)^(1/3), whatever the number of people is.
@@ -149,7 +160,9 @@ def best_num_levels(*, epsilon0: float) -> int:
 
 
 class RoundedMean(RangeRandomizer):
-    """Means from one message of few possible values per person: the single-message sum of the shuffle model.
+    """Means from one message per person, with few possible values.
+
+    The single-message sum of the shuffle model.
 
     A value is rounded to a grid of ``num_levels`` + 1 points, up or down so that it is right on average, and the grid
     point goes through k-ary randomized response. Reports have the column ``value``: numbers of grid points, in the

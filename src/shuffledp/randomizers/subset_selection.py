@@ -1,4 +1,6 @@
-"""Subset selection: a report is a set of values of fixed size, which holds the true value more often than others.
+"""Subset selection: a report is a set of values, which holds the true value more often than others.
+
+All sets have the same size.
 
 Float-free: one random word decides whether the true value is in, and all others are exchangeable.
 """
@@ -97,7 +99,10 @@ class SubsetSelectionModel(FrequencyModel):
 
     @property
     def q(self) -> float:
-        """Probability that the report holds another given value: the expected d - p others among k - 1."""
+        """Probability that the report holds a given other value.
+
+        There are d - p others on average, among k - 1.
+        """
         return float((self.subset_size - self._truth) / (self.domain_size - 1))
 
     @property
@@ -111,18 +116,21 @@ class SubsetSelectionModel(FrequencyModel):
 
     @property
     def report_bits(self) -> int:
-        """Size of one report in bits: one bit for each value, although log2 of the number of subsets would do."""
+        """Size of one report in bits: one bit for each value.
+
+        Log2 of the number of subsets would do.
+        """
         return self.domain_size
 
     @property
     def guarantee(self) -> LocalDP:
-        """Epsilon is log(p (k - d) / ((1 - p) d)) for the integers used, rounded up to a float."""
+        """Local guarantee: epsilon is log(p (k - d) / ((1 - p) d)) for the integers used, rounded up."""
         likely = (WORDS - self.false_words) * (self.domain_size - self.subset_size)
         return LocalDP(epsilon=log_rounded_up(likely, self.false_words * self.subset_size))
 
     @property
     def two_level(self) -> TwoLevelLaw:
-        """Geometry against the uniform law: the set of a value is all subsets that hold it."""
+        """Two-level law against the uniform law: the set of a value is all subsets that hold it."""
         size, chosen = self.domain_size, self.subset_size
         share, overlap = Fraction(chosen, size), Fraction(chosen * (chosen - 1), size * (size - 1))
         triple = float(overlap * (chosen - 2) / (size - 2)) if size >= 3 else None
@@ -130,7 +138,10 @@ class SubsetSelectionModel(FrequencyModel):
 
     @property
     def joint_support(self) -> JointSupport:
-        """Joint support: beside the true answer, or without it, all sets of the others are equally likely."""
+        """Joint support of two values by one report.
+
+        Beside the true answer, or without it, all sets of the others are equally likely.
+        """
         others, chosen = self.domain_size - 1, self.subset_size
         with_own = self.p * (chosen - 1) / others
         if others < 2:
@@ -139,7 +150,10 @@ class SubsetSelectionModel(FrequencyModel):
         return JointSupport(with_own=with_own, of_others=pairs / (others * (others - 1)))
 
     def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
-        """Check of the one column ``bits`` of uint8, shape (n, ceil(k / 8)), with d bits set in each row."""
+        """Check of the one column ``bits``: d bits set in each row.
+
+        It is uint8, shape (n, ceil(k / 8)).
+        """
         check_packed(columns, self.domain_size)
         other = np.flatnonzero(row_sizes(columns["bits"]) != self.subset_size)
         if other.size:
@@ -148,12 +162,15 @@ class SubsetSelectionModel(FrequencyModel):
             )
 
     def most_supported(self, values: int) -> int:
-        """Most of this number of given values that a report holds."""
+        """Most of ``values`` given values that one report holds."""
         return min(values, self.subset_size)
 
     @property
     def most_changed(self) -> int:
-        """Most values that only one of two sets holds: disjoint ones, or all but what both must hold."""
+        """Most values that only one of two reported sets holds.
+
+        Of disjoint sets all, or all but the values that both must hold.
+        """
         return 2 * min(self.subset_size, self.domain_size - self.subset_size)
 
     def supports(self, columns: Mapping[str, NDArray[Any]], value: int) -> NDArray[np.bool_]:
@@ -165,7 +182,10 @@ class SubsetSelectionModel(FrequencyModel):
         return count_bits(columns["bits"], self.domain_size)
 
     def channel(self, *, exact: bool = False) -> Channel | None:
-        """Channel matrix with a column for each subset, ordered by their bits as numbers; None above 4096 subsets."""
+        """Channel matrix with a column for each subset; None above 4096 subsets.
+
+        Subsets are ordered by their bits as numbers.
+        """
         size, chosen = self.domain_size, self.subset_size
         if math.comb(size, chosen) > CHANNEL_LIMIT or size > 24:
             return None
@@ -237,7 +257,9 @@ class SubsetSelection(CategoryRandomizer):
 
 
 def _threshold(model: SubsetSelectionModel) -> int:
-    """Number of the 2^64 words that set another value's bit, so low that coins seldom set more than d - 1.
+    """Number of the 2^64 words that set the bit of another value.
+
+    So low that coins seldom set more than d - 1.
 
     It is two standard deviations below the number that sets d - 1 on average, cut to a few binary places.
     """
@@ -249,7 +271,9 @@ def _threshold(model: SubsetSelectionModel) -> int:
 def _complete(
     bits: NDArray[np.uint8], answers: NDArray[np.int64], model: SubsetSelectionModel, source: RandomSource
 ) -> NDArray[np.int64]:
-    """Turn rows of equal coins into sets of d - 1 values other than the answer; return a further value for each row.
+    """Fill each row to a set of d - 1 values other than the answer.
+
+    At first the rows are equal coins. A further value is returned for each row.
 
     Of the values other than the answer, those whose coins are set are, given their number, equally likely to be any. So
     are they still if rows with too many are emptied, and others are added that are drawn uniformly. Row after row,
@@ -278,7 +302,7 @@ _Sets = tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64], NDArray[n
 
 
 def _add_plainly(sets: _Sets, row: int, words: NDArray[np.uint64], others: int) -> int:
-    """Interpreted form of `_add`, in Python's integers."""
+    """Plain form of `_add`, in Python's integers."""
     bits, answers, missing, spare = sets
     for word in words.tolist():
         product = word * others
@@ -298,7 +322,9 @@ def _add_plainly(sets: _Sets, row: int, words: NDArray[np.uint64], others: int) 
 
 
 def _add(sets: _Sets, row: int, words: NDArray[np.uint64], others: int) -> int:
-    """Add one value for each word that gives a new one, in 64 bits; return the first incomplete row.
+    """Add one value for each word that gives a new one; return the first incomplete row.
+
+    In 64 bits.
 
     A word gives a uniform number below ``others``, or is rejected, as in `uniform_integers`.
     """

@@ -1,4 +1,7 @@
-"""Columns: a message for each option, whether it was ticked, by binary randomized response; float-free."""
+"""Tick columns: one message for each option, whether it was ticked, by binary randomized response.
+
+Float-free.
+"""
 
 import math
 from collections.abc import Mapping
@@ -24,7 +27,9 @@ _BATCH = 1 << 17  # messages handled at a time: their words stay in the processo
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TickColumnsModel(TicksModel):
-    """Public description of a message for each option: of the 2^64 words, ``share`` turn it into its opposite.
+    """Public description of one message for each option.
+
+    ``share`` of the 2^64 words turn a message into its opposite.
 
     Args:
         num_options: number of options, from 1 to 4096.
@@ -59,13 +64,13 @@ class TickColumnsModel(TicksModel):
 
     @property
     def guarantee(self) -> LocalDP:
-        """Epsilon is that of one message times the most options in which two answers differ."""
+        """Local guarantee: the epsilon of one message times the most options in which two answers differ."""
         times = (Fraction(self.most_differing), Fraction(0))
         return LocalDP(epsilon=sum_rounded_up(self.separate.guarantee.epsilon, 0.0, shares=times))
 
     @property
     def total_variation(self) -> float:
-        """Total variation between all messages of two people whose answers differ as much as they can.
+        """Total variation between the messages of two people whose answers differ as much as possible.
 
         Whoever tells them apart goes by the majority of the messages about the options that differ.
         """
@@ -78,17 +83,17 @@ class TickColumnsModel(TicksModel):
 
     @property
     def p(self) -> float:
-        """Probability of a true message."""
+        """Probability that a message is true."""
         return self.separate.p
 
     @property
     def q(self) -> float:
-        """Probability of a lie."""
+        """Probability that a message is a lie."""
         return self.separate.q
 
     @property
     def report_bits(self) -> int:
-        """Bits of an option's number and of its answer."""
+        """Bits of the number of an option, and of its answer."""
         return max((self.num_options - 1).bit_length(), 1) + 1
 
     @property
@@ -108,7 +113,7 @@ class TickColumnsModel(TicksModel):
         return columns["option"]
 
     def counted(self, columns: Mapping[str, NDArray[Any]]) -> Supports:
-        """Messages about each option, and how many of them say that it was ticked."""
+        """Number of messages about each option, and of messages that say it was ticked."""
         return counted_about_options(columns, self.num_options)
 
 
@@ -119,7 +124,7 @@ def _logs(count: int, p: float, q: float) -> NDArray[np.float64]:
 
 
 def kept_in_words(model: TicksModel) -> str:
-    """Sentence on the ticks that a device keeps."""
+    """Sentence on the number of ticks that a device keeps."""
     if model.at_most == model.num_options:
         return "Any number of options may be ticked."
     return (
@@ -129,14 +134,14 @@ def kept_in_words(model: TicksModel) -> str:
 
 
 def check_about_options(columns: Mapping[str, NDArray[Any]], num_options: int) -> None:
-    """Refuse columns that are no messages about one option each."""
+    """Refuse columns unless each message is about one option."""
     check_integer_columns(columns, "option", "ticked")
     check_categories(columns["option"], num_options, "options of reports")
     check_categories(columns["ticked"], 2, "reports")
 
 
 def counted_about_options(columns: Mapping[str, NDArray[Any]], num_options: int) -> Supports:
-    """Counts of messages about one option each."""
+    """Number of messages about each option, and of messages that say it was ticked."""
     support, about = np.zeros(num_options, dtype=np.int64), np.zeros(num_options, dtype=np.int64)
     for start in range(
         0, len(columns["option"]), _COUNTED
@@ -148,7 +153,7 @@ def counted_about_options(columns: Mapping[str, NDArray[Any]], num_options: int)
 
 
 class TickColumns(TickRandomizer):
-    """Columns of yes and no: every option by itself goes through binary randomized response (Warner's).
+    """Tick columns: each option goes through binary randomized response (Warner's) by itself.
 
     Reports have the columns ``option`` and ``ticked``; a person's are in the order of the options.
 

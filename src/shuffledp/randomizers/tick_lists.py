@@ -1,4 +1,4 @@
-"""Ticks on a list of options: how they are given, the rule that keeps few of them, and the base of randomizers."""
+"""Ticks on a list of options: their forms, a limit per person, and the base of randomizers."""
 
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
@@ -21,7 +21,7 @@ Ticks = NDArray[np.bool_]
 
 
 class TickRandomizer(Mechanism):
-    """Family of randomizers of the options that people tick, solved from the loss of one message.
+    """Base of randomizers of ticked options, solved from the loss of one message.
 
     Guarantees:
         1. What a person sends depends on at most ``at_most`` ticks: of more ticks so many are kept, every choice of
@@ -52,7 +52,7 @@ class TickRandomizer(Mechanism):
 
     @property
     def answer_names(self) -> tuple[str, ...] | None:
-        """Options, in the order of their numbers; None where people give truth values."""
+        """Options in the order of their numbers; None if people give truth values."""
         return self.options
 
     @property
@@ -63,7 +63,7 @@ class TickRandomizer(Mechanism):
         return randomizer
 
     def randomize(self, values: ArrayLike, *, source: RandomSource | None = None) -> Reports:
-        """Reports on the ticks of each person, those of one person after each other.
+        """Reports on the ticks of each person; the reports of one person follow each other.
 
         Args:
             values: truth values (or 0 and 1), shape (n, num_options); or a list of the ticked options of each person.
@@ -78,11 +78,11 @@ class TickRandomizer(Mechanism):
 
     @abstractmethod
     def _randomized(self, ticks: Ticks, source: RandomSource) -> Columns:
-        """Report columns for ticks, of which no person has more than ``at_most``."""
+        """Report columns for ticks, at most ``at_most`` per person."""
 
 
 def check_options(options: tuple[str, ...], *, separator: str = "") -> tuple[str, ...]:
-    """Options, refused unless they are different lines of text, without the separator of lists."""
+    """Options, after a check that they are different lines of text without the separator of lists."""
     for option in options:
         validate.instance_of(str, options=option)
         validate.one_line(options=option)
@@ -138,7 +138,9 @@ def _of_names(values: Iterable[Iterable[str]], options: Sequence[str]) -> Ticks:
 
 
 def kept_ticks(ticks: Ticks, at_most: int, source: RandomSource) -> Ticks:
-    """Ticks, of each person ``at_most``: of more, every choice is equally likely to be kept (but for ties of 64 bits).
+    """Ticks of which each person keeps at most ``at_most``.
+
+    Of more, every choice is equally likely to be kept (but for ties of 64 bits).
 
     A word is drawn for each option of a person with more ticks, and the ticks with the least words are kept.
     """

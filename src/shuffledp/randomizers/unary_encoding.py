@@ -1,4 +1,4 @@
-"""Unary encoding: a bit for each value, set for the true one, each randomized independently.
+"""Unary encoding: one bit for each value, set for the true one; each bit is randomized independently.
 
 Float-free: bits are decided by comparing random words with integers, and the loss is computed from the integers used.
 """
@@ -38,7 +38,9 @@ from shuffledp.randomness.sources import RandomSource
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnaryEncodingModel(FrequencyModel):
-    """Public description of a unary encoding; the two subclasses differ in the probability of the true bit.
+    """Public description of a unary encoding.
+
+    The two subclasses differ in the probability of the true bit.
 
     Of the 2^64 values of a random word, ``true_words`` set the bit of the true answer and ``false_words`` that of any
     other value.
@@ -88,29 +90,38 @@ class UnaryEncodingModel(FrequencyModel):
 
     @property
     def guarantee(self) -> LocalDP:
-        """Epsilon is log(p (1 - q) / ((1 - p) q)) for the integers used, rounded up to a float."""
+        """Local guarantee: epsilon is log(p (1 - q) / ((1 - p) q)) for the integers used, rounded up."""
         likely = self.true_words * (WORDS - self.false_words)
         unlikely = (WORDS - self.true_words) * self.false_words
         return LocalDP(epsilon=log_rounded_up(likely, unlikely))
 
     @property
     def total_variation(self) -> float:
-        """Total variation between two inputs, which differ in two bits: p (1 - q) - q (1 - p) = p - q, rounded up."""
+        """Total variation between two inputs, which differ in two bits: p - q, rounded up.
+
+        That is, p (1 - q) - q (1 - p).
+        """
         return math.nextafter((self.true_words - self.false_words) / WORDS, 1.0)
 
     @property
     def two_level(self) -> TwoLevelLaw:
-        """Geometry against independent bits of probability q: the set of a value holds the reports with its bit set."""
+        """Two-level law against independent bits of probability q.
+
+        The set of a value holds the reports with its bit set.
+        """
         triple, union = self.q**3 if self.domain_size >= 3 else None, 1 - (1 - self.q) ** self.domain_size
         return TwoLevelLaw(share=self.q, overlap=self.q**2, triple=triple, union=union)
 
     @property
     def joint_support(self) -> JointSupport:
-        """Joint support of two values: bits are independent."""
+        """Joint support of two values by one report: bits are independent."""
         return JointSupport(with_own=self.p * self.q, of_others=self.q**2)
 
     def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
-        """Check of the one column ``bits`` of uint8, shape (n, ceil(k / 8)), value v in bit v % 8 of byte v // 8."""
+        """Check of the one column ``bits`` of uint8, shape (n, ceil(k / 8)).
+
+        Value v is in bit v % 8 of byte v // 8.
+        """
         check_packed(columns, self.domain_size)
 
     def supports(self, columns: Mapping[str, NDArray[Any]], value: int) -> NDArray[np.bool_]:
@@ -122,7 +133,10 @@ class UnaryEncodingModel(FrequencyModel):
         return count_bits(columns["bits"], self.domain_size)
 
     def channel(self, *, exact: bool = False) -> Channel | None:
-        """Channel matrix, k x 2^k; output y has the bits of the number y. None above 12 values."""
+        """Channel matrix, k x 2^k; None above 12 values.
+
+        Output y has the bits of the number y.
+        """
         size = self.domain_size
         if 2**size > CHANNEL_LIMIT:
             return None
@@ -135,7 +149,7 @@ class UnaryEncodingModel(FrequencyModel):
 
 
 class SymmetricUnaryEncodingModel(UnaryEncodingModel):
-    """Symmetric unary encoding: the true bit is set as often as each other bit is clear, p = 1 - q."""
+    """Symmetric unary encoding: every bit is kept with the same probability, p = 1 - q."""
 
     __slots__ = ()
     kind: ClassVar[str] = "sue"
@@ -183,7 +197,7 @@ class _UnaryEncoding(CategoryRandomizer):
 
 
 class SymmetricUnaryEncoding(_UnaryEncoding):
-    """Symmetric unary encoding (SUE, basic one-time RAPPOR): every bit is kept or flipped, all with one probability.
+    """Symmetric unary encoding (SUE, basic one-time RAPPOR): every bit is flipped with the same probability.
 
     The bit of the true answer is set with probability p, that of any other value with q = 1 - p, independently, and
     (p / q)^2 = exp(epsilon0). Reports have the packed column ``bits``; value v has bit v % 8 of byte v // 8.
@@ -220,7 +234,9 @@ class SymmetricUnaryEncoding(_UnaryEncoding):
 
 
 class OptimizedUnaryEncoding(_UnaryEncoding):
-    """Optimized unary encoding (OUE): the true bit becomes a fair coin, and other bits are set as rarely as possible.
+    """Optimized unary encoding (OUE): the true bit becomes a fair coin, and other bits are rarely set.
+
+    As rarely as the loss permits.
 
     The bit of the true answer is set with probability p = 1/2, that of any other value with q, independently, and
     (1 - q) / q = exp(epsilon0). Among unary encodings this has the least error for values that few people hold.

@@ -1,4 +1,4 @@
-"""Keystream below `shuffledp.randomness.sources`: producers of words, and a buffer with one position.
+"""Keystream below `shuffledp.randomness.sources`: word producers, and a buffer that hands words out.
 
 A `WordProducer` makes blocks of 64-bit words. A `WordBuffer` holds the block in use in ``cells``, one array of unsigned
 64-bit integers whose first cells are the position, the limit and a few addresses, so that Python code and compiled code
@@ -35,13 +35,16 @@ _ZEROS = memoryview(bytes(_LAST_BLOCK_BYTES))
 
 
 def split_key(key: bytes) -> tuple[bytes, bytes]:
-    """Two independent keys of 32 bytes from one key: for the words of a source, and for its substreams."""
+    """Two independent 32-byte keys from one key: for a source's words, and for its substreams."""
     both = hmac.digest(key, b"shuffledp/1/words and substreams", "sha512")
     return both[:KEY_BYTES], both[KEY_BYTES:]
 
 
 def derive_key(root: bytes, labels: tuple[int | str, ...]) -> bytes:
-    """Key of one substream; different labels have different encodings, so that 1 and "1" give different keys."""
+    """Key of one substream, from a root key and labels.
+
+    Different labels have different encodings: 1 and "1" give different keys.
+    """
     message = [b"shuffledp/1/substream"]
     for label in labels:
         kind, content = (b"s", label.encode()) if isinstance(label, str) else (b"i", b"%d" % label)
@@ -58,7 +61,7 @@ def _new_encryptor() -> Callable[[bytearray], Any]:
 
 
 class WordProducer(Protocol):
-    """Producer of words in blocks, each block produced once."""
+    """Producer of random words in blocks, each block produced once."""
 
     @property
     def block_words(self) -> int:
@@ -66,12 +69,14 @@ class WordProducer(Protocol):
         ...
 
     def write_block(self, out: Words) -> None:
-        """Write the next block into ``out``, which has exactly ``block_words`` words."""
+        """Write the next block into ``out``, an array of exactly ``block_words`` words."""
         ...
 
 
 class KeyErasingCipher:
-    """AES-256-CTR with fast key erasure: the first 32 bytes of a block become the next key and never words.
+    """AES-256-CTR with fast key erasure.
+
+    The first 32 bytes of a block become the next key, and never words.
 
     The block of key k, of 32 bytes, is the keystream AES-256-CTR(k) from counter 0. Blocks have 4 KiB, 16 KiB, 64 KiB,
     256 KiB and then 1 MiB each: who asks for little makes little. Words are little-endian on every machine.
@@ -92,7 +97,10 @@ class KeyErasingCipher:
         raise LocalProtocolError("a cipher cannot be pickled or copied: the copy would repeat its words.")
 
     def write_block(self, out: Words) -> None:
-        """Write the next block into ``out``; the block's key is overwritten before its first word is made."""
+        """Write the next block into ``out``.
+
+        The block's key is overwritten before its first word is made.
+        """
         encryptor = _new_encryptor()(self._key)
         # In place, and first: an interrupt between these lines can lose a block but cannot make it appear twice.
         encryptor.update_into(_ZEROS[:KEY_BYTES], self._key)
@@ -103,7 +111,9 @@ class KeyErasingCipher:
 
 
 class WordBuffer:
-    """Buffer of a producer's words: gives each word once, to the thread that made the buffer, then sets it to zero.
+    """Buffer of a producer's words, which gives each word once and then sets it to zero.
+
+    Only to the thread that made the buffer.
 
     ``cells`` are header and words; the ``lock`` is held by a `numpy.random.Generator` while it draws.
     """
@@ -120,7 +130,7 @@ class WordBuffer:
         raise LocalProtocolError("a buffer of words cannot be pickled or copied: the copy would repeat its words.")
 
     def restart(self, producer: WordProducer) -> None:
-        """Drop the buffered words and continue with another producer."""
+        """Drop the buffered words, and continue with another producer."""
         self._producer = producer
         self._failure: str | None = None
         limit = int(self.cells[LIMIT])
@@ -134,7 +144,10 @@ class WordBuffer:
         return int(self.cells[LIMIT]) - int(self.cells[POSITION])
 
     def check(self) -> None:
-        """Refuse other threads, and a buffer whose producer failed while compiled code drew from it."""
+        """Refuse calls from another thread, and a buffer whose producer has failed.
+
+        The producer may have failed while compiled code drew from it.
+        """
         if threading.get_ident() != self._owner:
             raise LocalProtocolError(
                 "source must be used by the thread that made it, and this is another one. Give every thread its own: "
@@ -144,7 +157,10 @@ class WordBuffer:
             raise LocalProtocolError(self._failure)
 
     def fill(self, out: Words) -> None:
-        """Write the next words into ``out``; whole blocks bypass the buffer."""
+        """Write the next words into ``out``.
+
+        Whole blocks bypass the buffer.
+        """
         with self.lock:
             self.check()
             done = self._take(out)
@@ -157,12 +173,12 @@ class WordBuffer:
             self.check()  # another thread may have broken the rule, and the buffer, meanwhile
 
     def refill_for_compiled_code(self) -> None:
-        """Make the next block; compiled code calls this when the buffer is empty."""
+        """Make the next block when the buffer is empty; only compiled code calls this."""
         self.check()
         self._refill()
 
     def fail(self, message: str, raiser: int) -> None:
-        """Refuse all further reads.
+        """Make all further reads fail with this message.
 
         Compiled code cannot be stopped halfway. It runs to its end on substitute words, and each of them calls the C
         function at the address ``raiser``, which sees to it that the caller gets an error and not a result.

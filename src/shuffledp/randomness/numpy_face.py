@@ -1,4 +1,4 @@
-"""Bit generator of a keystream, for `numpy.random.Generator` and kernels compiled by numba.
+"""Numpy bit generator over a keystream, for `numpy.random.Generator` and kernels compiled by numba.
 
 Only `RandomSource.bit_generator` imports this module, at its first use, because it imports numba.
 """
@@ -101,7 +101,7 @@ def _functions() -> tuple[Any, Any, Any]:
 
 
 class _BitGeneratorStruct(ctypes.Structure):
-    """Structure ``bitgen_t`` of numpy."""
+    """Structure ``bitgen_t`` of numpy's C interface."""
 
     _fields_ = (
         ("state", ctypes.c_void_p),
@@ -113,7 +113,7 @@ class _BitGeneratorStruct(ctypes.Structure):
 
 
 class _Interface(NamedTuple):
-    """Interface that numba reads, as in numpy's own bit generators."""
+    """Interface of a bit generator that numba reads, as in numpy's own bit generators."""
 
     state_address: int
     state: ctypes.c_void_p
@@ -134,7 +134,7 @@ _Callback = ctypes.CFUNCTYPE(ctypes.c_int)
 
 
 class KeystreamBitGenerator:
-    """Bit generator over a `WordBuffer`: every draw takes whole words from the buffer's one position.
+    """Bit generator over a `WordBuffer`: every draw takes whole words from the buffer.
 
     An error while compiled code draws is raised in the calling thread as soon as that code returns. The ``capsule`` is
     for `numpy.random.Generator`, which holds the ``lock`` while it draws, and ``ctypes`` has the addresses for numba.
@@ -191,7 +191,7 @@ def _refilling(reference: "weakref.ref[KeystreamBitGenerator]") -> Callable[[], 
 
 
 def _raising(message: str) -> Callable[[], Any]:
-    """Callable that makes the interpreter raise an error in the calling thread, at its next step.
+    """Function that makes the calling thread raise an error at its next step.
 
     It is made of C functions alone: a Python function would itself be that next step, and swallow the error.
     """

@@ -54,7 +54,7 @@ def random_permutation(num_items: int, *, source: RandomSource | None = None) ->
 
 
 def shuffle_in_place(rows: NDArray[np.unsignedinteger], *, source: RandomSource | None = None) -> None:
-    """Exchange of rows as `random_permutation` exchanges numbers: from the same words, the same order of them.
+    """Shuffle rows in place, into the order that `random_permutation` gives from the same words.
 
     Without the numbers, rows of few bytes stay near each other in memory, which is what many rows take time for.
     """
@@ -67,7 +67,10 @@ def shuffle_in_place(rows: NDArray[np.unsignedinteger], *, source: RandomSource 
 def shuffled_together(
     columns: Mapping[str, NDArray[Any]], *, source: RandomSource | None = None
 ) -> dict[str, NDArray[Any]]:
-    """Columns of very many rows, of 1, 2 or 4 bytes each, in the order of `shuffle_in_place`; empty for all others."""
+    """Columns of a large table with narrow rows, shuffled as by `shuffle_in_place`; empty for other tables.
+
+    Large is very many rows; narrow is 1, 2 or 4 bytes for a row.
+    """
     arrays, width = list(columns.values()), sum(column.itemsize for column in columns.values())
     if width not in (1, 2, 4) or len(arrays[0]) < _MANY_ROWS or any(each.ndim > 1 for each in arrays):
         return {}
@@ -79,7 +82,7 @@ def shuffled_together(
 
 
 def _exchange_all(items: Any, exchange: Callable[[Any, int, NDArray[np.uint64]], int], source: RandomSource) -> None:
-    """Exchange of all items, from the last place to the first."""
+    """Exchange each item with a random one, from the last place to the first."""
     position = len(items) - 1
     scratch = np.empty(min(max(position, 0), _CHUNK_WORDS), dtype=np.uint64)
     while position > 0:
@@ -90,7 +93,7 @@ def _exchange_all(items: Any, exchange: Callable[[Any, int, NDArray[np.uint64]],
 
 
 def _exchange_plainly(items: list[int], position: int, words: NDArray[np.uint64]) -> int:
-    """Plain form of `_exchange`, in integers without limit; returns the next place."""
+    """Plain form of `_exchange`, in Python's integers; returns the next place."""
     for word in words.tolist():
         product = word * (position + 1)
         if product % 2**64 < 2**64 % (position + 1):
@@ -102,7 +105,7 @@ def _exchange_plainly(items: list[int], position: int, words: NDArray[np.uint64]
 
 
 def _exchange(items: NDArray[np.int64], position: int, words: NDArray[np.uint64]) -> int:
-    """Compiled form of `_exchange_plainly`, in 64 bits."""
+    """Compiled form of `_exchange_plainly`, in 64-bit integers; returns the next place."""
     for word in words:
         bound = np.uint64(position) + _ONE
         lower = word * bound
@@ -122,7 +125,7 @@ _exchange_for: Callable[[int], Callable[[Any, int, NDArray[np.uint64]], int]] = 
 
 
 def is_permutation(candidate: ArrayLike) -> bool:
-    """Whether a one-dimensional integer array of length n holds each of 0, ..., n - 1 once."""
+    """Whether a one-dimensional array of n integers holds each of 0, ..., n - 1 once."""
     array = np.asarray(candidate)
     if array.ndim != 1 or (array.size > 0 and not np.issubdtype(array.dtype, np.integer)):
         return False
@@ -136,7 +139,7 @@ def is_permutation(candidate: ArrayLike) -> bool:
 
 
 def invert(permutation: ArrayLike) -> NDArray[np.int64]:
-    """Inverse q of p, as int64: q[p[i]] = i.
+    """Inverse q of a permutation p, as int64: q[p[i]] = i.
 
     Raises:
         InvalidParameterError: if the array is not a permutation of 0, ..., n - 1.
@@ -150,7 +153,7 @@ def invert(permutation: ArrayLike) -> NDArray[np.int64]:
 
 
 def compose(a: ArrayLike, b: ArrayLike) -> NDArray[np.int64]:
-    """Product of two permutations of one length, b first: ``compose(a, b)[i] = a[b[i]]``.
+    """Product of two permutations, with b applied first: ``compose(a, b)[i] = a[b[i]]``.
 
     So ``items[compose(a, b)]`` is ``items[a][b]``, and ``compose(p, invert(p))`` is the identity.
 

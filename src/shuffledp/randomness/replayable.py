@@ -1,4 +1,4 @@
-"""Random sources that can be replayed: for tests and experiments, never for a release.
+"""Random sources whose words can be replayed: for tests and experiments, never for a release.
 
 The seed or the record suffices to undo the randomization, so a run that uses one withdraws its privacy statement.
 """
@@ -18,7 +18,9 @@ from shuffledp.randomness.sources import KeyedSource, RandomSource
 
 
 class SeededSource(KeyedSource):
-    """Seeded source, for tests and experiments only: equal seeds give equal words, on every machine and version.
+    """Seeded random source, for tests and experiments only.
+
+    Equal seeds give equal words, on every machine and version.
 
     The keystream of `shuffledp.randomness.sources.SecureSource` under a key that is the SHA-256 of a label and the
     seed. A forked child repeats the words of its parent; give each its own `substream`.
@@ -56,7 +58,7 @@ class SeededSource(KeyedSource):
 
 
 class _Record:
-    """Producer of a record's words, in blocks."""
+    """Producer of a record's words in blocks."""
 
     __slots__ = ("_words", "used")
 
@@ -81,7 +83,9 @@ class _Record:
 
 
 class RecordedSource(RandomSource):
-    """Recorded source, for test vectors: plays back the given words, and refuses to continue after the last.
+    """Recorded random source, for test vectors: it replays given words.
+
+    It refuses to continue after the last word.
 
     Args:
         words: integers from 0 to 2^64 - 1, in one dimension; they are copied.
@@ -108,7 +112,7 @@ class RecordedSource(RandomSource):
         return self._record.left + self._buffer.unread
 
     def substream(self, *labels: int | str) -> NoReturn:
-        """Refused: a record has no key from which to derive another source.
+        """Refuse a substream: a record has no key to derive one from.
 
         Raises:
             LocalProtocolError: always.

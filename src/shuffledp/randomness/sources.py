@@ -57,7 +57,9 @@ class RandomSource(ABC):
         self._bit_generator: KeystreamBitGenerator | None = None
 
     def words(self, count: int) -> Words:
-        """Next words in a fresh array owned by the caller, who wipes it if the words must stay secret.
+        """Next words in a fresh array.
+
+        The caller owns it, and wipes it if the words must stay secret.
 
         ``words(a)`` then ``words(b)`` gives what ``words(a + b)`` would.
 
@@ -71,7 +73,9 @@ class RandomSource(ABC):
         return out
 
     def fill(self, out: Words) -> None:
-        """Write the next words into an array that the caller reuses: faster than `words` for long streams.
+        """Write the next words into an array that the caller reuses.
+
+        Faster than `words` for long streams.
 
         Raises:
             InvalidParameterError: if ``out`` is not a contiguous, writeable uint64 array of one dimension.
@@ -87,7 +91,9 @@ class RandomSource(ABC):
 
     @property
     def bit_generator(self) -> "KeystreamBitGenerator":
-        """Bit generator of the stream, for ``numpy.random.Generator(source.bit_generator)`` and for compiled kernels.
+        """Bit generator of the stream, for numpy's ``Generator`` and for compiled kernels.
+
+        As in ``numpy.random.Generator(source.bit_generator)``.
 
         Such a Generator's floats have the granularity of numpy's (2^-53), and its permutations and bounded integers
         are numpy's: use it for raw words, in experiments, or where the sampler's error is accounted. Draw only in the
@@ -108,7 +114,9 @@ class RandomSource(ABC):
 
     @abstractmethod
     def substream(self, *labels: int | str) -> "RandomSource":
-        """Source for the calling thread, independent of this one and of other labels (integers or strings).
+        """Independent random source for the calling thread, named by labels (integers or strings).
+
+        It is independent of this source and of sources with other labels.
 
         Of a source made with a key or a seed, the same labels give the same substream, whatever the source has handed
         out: one key per job and a substream per (stage, partition) make a distributed job repeatable for whoever holds
@@ -130,7 +138,9 @@ class RandomSource(ABC):
 
 
 class KeyedSource(RandomSource):
-    """Source whose words and substreams follow from one 32-byte key: base of secure and of seeded sources.
+    """Random source whose words and substreams follow from one 32-byte key.
+
+    Base of secure and of seeded sources.
 
     The key is split in two by HMAC-SHA512; one half starts the keystream (AES-256-CTR with fast key erasure, a new key
     every mebibyte), the other keys the substreams (HMAC-SHA256 of the encoded labels) and is kept.
@@ -141,7 +151,7 @@ class KeyedSource(RandomSource):
         super().__init__(KeyErasingCipher(word_key))
 
     def substream(self, *labels: int | str) -> Self:
-        """Substream for labels, see `RandomSource.substream`."""
+        """Substream named by these labels; see `RandomSource.substream`."""
         if not labels:
             raise InvalidParameterError("labels must be one or more integers or strings; got none.")
         for label in labels:
@@ -155,11 +165,13 @@ class KeyedSource(RandomSource):
 
     @abstractmethod
     def _with_key(self, key: bytes, labels: tuple[int | str, ...]) -> Self:
-        """Source of the same kind with the key of these labels, or with a fresh key."""
+        """Source of the same kind, with the key derived for these labels, or with a fresh key."""
 
 
 class SecureSource(KeyedSource):
-    """Cryptographic source: AES-256-CTR under a key from the operating system; the default for ``source=None``.
+    """Cryptographic random source: AES-256-CTR under a key from the operating system.
+
+    The default for ``source=None``.
 
     Guarantees:
         1. Without the key the words cannot be told from uniform ones, if AES-256 is a pseudorandom permutation and
@@ -200,7 +212,10 @@ class SecureSource(KeyedSource):
         _SECURE_SOURCES.add(self)
 
     def _with_key(self, key: bytes, labels: tuple[int | str, ...]) -> Self:
-        """Source with the derived key only if a key was given, else with a fresh one: threads end, and labels recur."""
+        """Source with the derived key if this one was given a key, else with a fresh key.
+
+        Fresh, since threads end and labels recur.
+        """
         del labels
         return type(self)(key if self._given else None)
 
@@ -220,7 +235,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def resolve_source(source: RandomSource | None) -> RandomSource:
-    """Checked source; None gives the cryptographic source of the calling thread."""
+    """Source after a check of its type; for None the cryptographic source of the calling thread."""
     if source is None:
         if not hasattr(_OF_THREAD, "source"):
             _OF_THREAD.source = SecureSource()
@@ -239,7 +254,10 @@ def resolve_source(source: RandomSource | None) -> RandomSource:
 def word_batches(
     count: int, source: RandomSource, *, batch: int = _CHUNK_WORDS, each: int = 1
 ) -> Iterator[tuple[slice, Words]]:
-    """Batches of ``count`` items, with ``each`` fresh words for every item; wiped after the last batch."""
+    """Batches of ``count`` items, each with ``each`` fresh words per item.
+
+    Words are wiped after the last batch.
+    """
     scratch = np.empty(each * min(count, batch), dtype=np.uint64)
     for start in range(0, count, batch):
         stop = min(start + batch, count)
@@ -250,7 +268,10 @@ def word_batches(
 
 
 def high_product(words: Words, bound: np.uint64) -> Words:
-    """Upper 64 bits of the 128-bit products ``words * bound``, of arrays or, compiled, of single words."""
+    """Upper 64 bits of the 128-bit products ``words * bound``.
+
+    Of arrays or, compiled, of single words.
+    """
     upper, lower = words >> _HALF, words & _LOWER_HALF
     bound_upper, bound_lower = bound >> _HALF, bound & _LOWER_HALF
     middle = upper * bound_lower + ((lower * bound_lower) >> _HALF)
@@ -260,7 +281,10 @@ def high_product(words: Words, bound: np.uint64) -> Words:
 
 
 def _high_product_below(words: Words, bound: np.uint64) -> Words:
-    """`high_product` for a bound of at most 2^32, in half as many steps."""
+    """Upper 64 bits of ``words * bound`` for a bound of at most 2^32.
+
+    As `high_product`, in half as many steps.
+    """
     product = words & _LOWER_HALF
     product *= bound
     product >>= _HALF
@@ -272,7 +296,9 @@ def _high_product_below(words: Words, bound: np.uint64) -> Words:
 
 
 def uniform_integers(bound: int, count: int, *, source: RandomSource | None = None) -> NDArray[np.int64]:
-    """Independent integers, uniform on 0, ..., bound - 1, for a bound of at most 2^63; int64 of shape (count,).
+    """Independent integers, uniform on 0, ..., bound - 1; int64, shape (count,).
+
+    The bound is at most 2^63.
 
     A word w gives the upper 64 bits of w * bound, and is rejected if the lower 64 bits are below 2^64 mod bound
     (Lemire's method); the words that are not rejected give the results in order.
@@ -315,7 +341,9 @@ def uniform_integers(bound: int, count: int, *, source: RandomSource | None = No
 
 
 def bernoulli(threshold: int, count: int, *, source: RandomSource | None = None) -> NDArray[np.bool_]:
-    """Independent coins, each True with probability threshold / 2^64: one word per coin, True below the threshold.
+    """Independent coins, each True with probability threshold / 2^64.
+
+    One word per coin; True below the threshold.
 
     Guarantees:
         1. The probability is exactly threshold / 2^64 if the words are uniform; 0 and 2^64 give certainty.

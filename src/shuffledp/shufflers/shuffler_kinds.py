@@ -1,4 +1,4 @@
-"""Registry of shufflers: one line for each kind, and the kinds that families of protocols add.
+"""Registry of shufflers: the built-in kinds, one line each, and kinds that families of protocols add.
 
 The table ``[shuffler]`` of a task file and the table of the documentation are generated from it: the keyword arguments
 of a shuffler are the keys of the file. A module that is added to this package is made known here, once, and that of a
@@ -36,5 +36,5 @@ for _family in families():
 
 
 def described_shuffles() -> dict[str, Described]:
-    """Models of shuffles that need no task, by the names that ``--shuffler`` knows."""
+    """Shuffle models that need no task, by the names that ``--shuffler`` accepts."""
     return {name: each for kind in KINDS.values() for name, each in kind.described.items()}

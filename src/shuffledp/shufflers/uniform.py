@@ -1,4 +1,4 @@
-"""Uniform shuffler, and no shuffler at all as the baseline of every comparison."""
+"""Uniform shuffler, and the baseline without a shuffler."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -30,12 +30,15 @@ class UniformShuffleModel(ShuffleModel):
 
     @property
     def is_uniform(self) -> bool:
-        """True without colluders: every order of all reports is equally likely."""
+        """True without colluders.
+
+        Then every order of all reports is equally likely.
+        """
         return True
 
 
 class UniformShuffler:
-    """Shuffler that publishes the reports as a multiset.
+    """Shuffler that publishes the reports in no order, as a multiset.
 
     Guarantees:
         1. Given the multiset of reports, all orders of the view are equally likely, exactly.
@@ -60,7 +63,9 @@ class UniformShuffler:
         public: Table | None = None,  # noqa: ARG002 (detached: guarantee 2)
         source: RandomSource | None = None,
     ) -> View:
-        """View whose constructor permutes the rows, which is the shuffle.
+        """View of the reports in random order.
+
+        The view's constructor permutes the rows, which is the shuffle.
 
         Args:
             reports: one row per message.
@@ -93,31 +98,31 @@ class IdentityShuffleModel(ShuffleModel):
 
     @property
     def keeps_places(self) -> bool:
-        """True: labels are the senders' numbers."""
+        """True: a label is the number of the report's sender."""
         return True
 
     def beside_reports(self, columns: str) -> str:
-        """Sentence on the number of each sender, and any public ``columns``."""
+        """Sentence that the sender's number, and any public ``columns``, stand beside each report."""
         also = columns and f" and {columns}"
         return f"Nothing is shuffled: each report is released beside its sender's row number{also}."
 
     def position_laws(self) -> tuple[PositionLaw, ...]:
-        """Position law of one certain place: each report is at its sender's place."""
+        """Position laws with one certain place: each report is at its sender's place."""
         return (PositionLaw(weights=(1.0,), counts=(1,)),)
 
     def obstacle(self, epsilon0: float) -> str:
-        """Reason: nothing is shuffled."""
+        """Reason why there is no amplification: nothing is shuffled."""
         del epsilon0
         return NOTHING_SHUFFLED
 
     @property
     def trust(self) -> tuple[Trust, ...]:
-        """No trust assumption beyond the person's own device: there is no shuffler."""
+        """Empty tuple: there is no shuffler to trust."""
         return ()
 
 
 class IdentityShuffler:
-    """Baseline that publishes each report under its sender's number, with that sender's public columns.
+    """Baseline shuffler that publishes each report with its sender's number and public columns.
 
     Guarantees:
         1. The label beside a report is its sender's number; the local guarantee is all there is.
@@ -128,7 +133,7 @@ class IdentityShuffler:
         return IdentityShuffleModel(num_users=num_users)
 
     def shuffle(self, reports: Reports, *, public: Table | None = None, source: RandomSource | None = None) -> View:
-        """View whose labels are the senders' places in the input.
+        """View whose labels are the senders' numbers.
 
         Reports are one row per message, those of one person after each other; ``public``, one row per person, becomes
         the label table. The rest, errors too, is as for `UniformShuffler.shuffle`.

@@ -1,4 +1,7 @@
-"""Adjacency of graphs: edges from other libraries, neighbor lists, connected parts, random regular edges."""
+"""Adjacency of graphs: edges as arrays, neighbor lists, connected parts, and random regular edges.
+
+Edges may come from other libraries.
+"""
 
 from collections.abc import Callable, Iterator, Set
 from typing import Any
@@ -60,7 +63,7 @@ def as_weights(weights: ArrayLike, count: int) -> Floats:
 def sorted_neighbors(
     pairs: Edges, weights: Floats | None, num_users: int
 ) -> tuple[Starts, Neighbors, Floats | None, int, int]:
-    """Sorted neighbor lists without duplicates, with the numbers of loops left out and of duplicates merged."""
+    """Sorted neighbor lists without duplicates; then the counts of dropped loops and of merged duplicates."""
     proper = pairs[:, 0] != pairs[:, 1]
     u, v = pairs[proper].T
     keys = np.concatenate([u * num_users + v, v * num_users + u])
@@ -123,7 +126,10 @@ READERS: tuple[tuple[Callable[[Any], bool], Callable[[Any], _NamedEdges]], ...] 
 
 
 def adjacency(starts: Starts, neighbors: Neighbors, values: NDArray[Any] | None = None) -> Any:
-    """Sparse adjacency matrix of scipy, with ones or with one given value per entry of ``neighbors``."""
+    """Sparse adjacency matrix of scipy, with ones or given values as entries.
+
+    One given value per entry of ``neighbors``.
+    """
     import scipy.sparse as sp
 
     values = np.ones(neighbors.size) if values is None else values
@@ -133,7 +139,7 @@ def adjacency(starts: Starts, neighbors: Neighbors, values: NDArray[Any] | None 
 
 
 def parts_and_sides(starts: Starts, neighbors: Neighbors) -> tuple[Neighbors, bool]:
-    """Connected part of each person, and whether every part is bipartite.
+    """Number of each person's connected part, and whether every part is bipartite.
 
     Parts are numbered from 0, in the order of each part's first person. Where there are two sides, walks of even and of
     odd length never meet.
@@ -144,7 +150,10 @@ def parts_and_sides(starts: Starts, neighbors: Neighbors) -> tuple[Neighbors, bo
 
 
 def _search_plainly(starts: Starts, neighbors: Neighbors) -> tuple[Neighbors, bool]:
-    """Search by scipy in the graph of (person, parity), where a bipartite part becomes two parts."""
+    """Connected parts by scipy, on the graph of pairs (person, parity).
+
+    There a bipartite part becomes two parts.
+    """
     from scipy.sparse.csgraph import connected_components
 
     people = starts.size - 1
@@ -158,7 +167,7 @@ def _search_plainly(starts: Starts, neighbors: Neighbors) -> tuple[Neighbors, bo
 
 
 def _search(starts: Starts, neighbors: Neighbors) -> tuple[Neighbors, bool]:
-    """Breadth-first search in the form that numba compiles."""
+    """Connected parts by breadth-first search, in the form that numba compiles."""
     people = starts.size - 1
     labels = np.full(people, -1, dtype=np.int32)
     side = np.zeros(people, dtype=np.bool_)
@@ -191,7 +200,10 @@ _search_for: Callable[[int], _Search] = plain_until_worth_compiling(_search_plai
 
 
 def random_regular_edges(degree: int, num_users: int, *, source: RandomSource | None = None) -> Edges:
-    """Edges of a random regular graph of this degree, see `shuffledp.Graph.random_regular`."""
+    """Edges of a random regular graph of this degree.
+
+    See `shuffledp.Graph.random_regular`.
+    """
     validate.integer_at_least(0, degree=degree)
     validate.integer_at_least(1, num_users=num_users)
     degree, num_users = int(degree), int(num_users)
@@ -211,7 +223,7 @@ def random_regular_edges(degree: int, num_users: int, *, source: RandomSource | 
 
 
 def _paired(degree: int, num_users: int, source: RandomSource) -> Edges | None:
-    """Edge keys that use up all stubs; None where the last stubs found no partners."""
+    """Edge keys that pair up all edge ends (stubs); None if the last stubs found no partners."""
     stubs = np.repeat(np.arange(num_users), degree)
     edges, fruitless = np.empty(0, dtype=np.int64), 0
     while stubs.size:
@@ -227,7 +239,7 @@ def _paired(degree: int, num_users: int, source: RandomSource) -> Edges | None:
 
 
 def _keys(pairs: Edges, num_users: int) -> Edges:
-    """Key of each undirected pair, one number."""
+    """One number as the key of each undirected pair."""
     keys: Edges = pairs.min(axis=1) * num_users + pairs.max(axis=1)
     return keys
 

@@ -1,4 +1,4 @@
-"""Connected parts of graphs: their descriptions, and the common parts of several graphs in turn."""
+"""Connected parts of graphs: their descriptions, and the parts of several graphs together."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ _TOGETHER: WeakCache[Graph] = WeakCache(_MOST_CUT)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartDescription(Described):
-    """Description of a connected part, and of the mixing of walks in it.
+    """Description of a connected part, and of how fast walks mix in it.
 
     Args:
         first: the person with the least number.
@@ -108,7 +108,10 @@ def describe_graph(graph: Graph, parts: Parts | None = None) -> GraphDescription
 
 
 def largest_parts(graph: Graph) -> Parts:
-    """People and graphs of the parts with at least two people, the largest first, at most 16."""
+    """Largest connected parts of two people or more: their people and graphs, at most 16.
+
+    The largest first.
+    """
     if graph.is_connected:
         return [(np.arange(graph.num_users), graph)] if graph.num_edges else []
     sizes = np.bincount(graph.components)
@@ -148,7 +151,10 @@ def together(graphs: Sequence[Graph]) -> Graph:
 
 
 def parts_of(graphs: Graphs) -> list[Graphs]:
-    """Graphs restricted to each connected part of their union, cached, so that each part keeps its spectrum."""
+    """Graphs cut into the connected parts of their union.
+
+    The parts are cached, so that each keeps its spectrum.
+    """
     each = {id(graph): graph for graph in graphs}
     different, everything = tuple(each.values()), together(graphs)
     if everything.is_connected:

@@ -1,4 +1,4 @@
-"""Graph of people: undirected and simple, as sorted neighbor lists, with an optional weight per edge."""
+"""Graph of people, undirected and simple: sorted neighbor lists, with an optional weight per edge."""
 
 import hashlib
 from collections.abc import Sequence
@@ -97,7 +97,7 @@ class Graph(Shown):
 
     @property
     def facts(self) -> dict[str, str]:
-        """Summary for a notebook: numbers of people, edges and neighbors."""
+        """Facts for a notebook: the numbers of people, edges and neighbors."""
         least, middle, most = np.quantile(self.degrees, [0, 0.5, 1]) if self.num_users else (0, 0, 0)
         return {
             "people": f"{self.num_users:,}",
@@ -148,7 +148,7 @@ class Graph(Shown):
 
     @classmethod
     def of(cls, graph: Any) -> Self:
-        """Graph from a networkx or igraph graph, a scipy sparse adjacency matrix, or a file of edges.
+        """Graph from networkx, igraph, a scipy sparse adjacency matrix, or a file of edges.
 
         Directions are forgotten. Nodes of networkx keep their numbers if those are 0, ..., n - 1, and are else numbered
         as it lists them. Weights are the edge attribute ``weight`` where every edge has one, or the entries of a
@@ -173,11 +173,14 @@ class Graph(Shown):
 
     @classmethod
     def from_networkx(cls, graph: Any) -> Self:
-        """Graph from a networkx graph, whose nodes 0, ..., n - 1 keep their numbers; see `of`."""
+        """Graph from a networkx graph with nodes 0, ..., n - 1, which keep their numbers; see `of`."""
         return cls.of(graph)
 
     def without_weights(self) -> Self:
-        """Same graph without weights; for walks, which choose neighbors uniformly."""
+        """Same graph without weights.
+
+        For walks, which choose neighbors uniformly.
+        """
         return replace(self, weights=None)
 
     @classmethod
@@ -209,14 +212,19 @@ class Graph(Shown):
 
     @cached_property
     def stationary(self) -> Floats:
-        """Stationary law "pi" of a uniform walk: degrees over their sum; shape (people,), zeros without an edge."""
+        """Stationary law "pi" of a uniform walk: degrees over their sum; shape (people,).
+
+        Zeros where there is no edge.
+        """
         pi: Floats = self.degrees / max(self.neighbors.size, 1)
         pi.setflags(write=False)
         return pi
 
     @property
     def irregularity(self) -> float:
-        """Irregularity "Gamma" of papers: n times the sum of squared stationary probabilities; 1 for equal degrees.
+        """Irregularity "Gamma" of papers: n times the sum of squared stationary probabilities.
+
+        It is 1 for equal degrees.
 
         Liew et al. 2022, Table 4, count each edge for its first end only, and print other numbers.
         """
@@ -230,7 +238,7 @@ class Graph(Shown):
 
     @property
     def spectrum(self) -> tuple[float, float]:
-        """Second largest and smallest eigenvalue of the walk, to `spectrum_error`.
+        """Second largest and smallest eigenvalue of the walk, up to `spectrum_error`.
 
         Of a graph in several parts the second largest is 1.
         """
@@ -247,7 +255,7 @@ class Graph(Shown):
 
     @property
     def spectral_gap(self) -> float:
-        """Spectral gap "alpha" of papers: 1 minus the larger absolute value of the two ends of the spectrum.
+        """Spectral gap "alpha" of papers: 1 minus the largest absolute value in `spectrum`.
 
         0 for a graph in several parts and for a bipartite one, on which walks never forget where they began, and
         for a graph of nobody.
@@ -271,11 +279,14 @@ class Graph(Shown):
 
     @property
     def is_bipartite(self) -> bool:
-        """True if people fall into two sides, and all edges lead from one side to the other."""
+        """True if people fall into two sides and each edge joins one side to the other."""
         return self._parts_and_sides[1]
 
     def largest_component(self) -> Self:
-        """Largest connected part, renumbered from 0 in the same order; the first one among equals."""
+        """Largest connected part, renumbered from 0 in the same order.
+
+        The first one among equals.
+        """
         if self.num_users == 0 or self.is_connected:
             return self
         return self.part(self.components == np.bincount(self.components).argmax())
@@ -286,24 +297,27 @@ class Graph(Shown):
         return int(self.components.max(initial=-1)) + 1
 
     def parts(self) -> tuple[Self, ...]:
-        """Connected parts, in the order of each part's first person, renumbered from 0."""
+        """Connected parts, renumbered from 0, in the order of each part's first person."""
         return tuple(self.part(self.components == number) for number in range(self.num_parts))
 
     def part(self, inside: NDArray[np.bool_]) -> Self:
-        """Subgraph of a mask of people that no edge leaves, renumbered from 0 in the same order."""
+        """Subgraph of the people in a mask, renumbered from 0 in the same order.
+
+        No edge may leave the mask.
+        """
         number, kept = np.cumsum(inside, dtype=np.int32) - 1, np.repeat(inside, self.degrees)
         starts = np.concatenate([[0], np.cumsum(self.degrees[inside])])
         return type(self)(starts, number[self.neighbors[kept]], None if self.weights is None else self.weights[kept])
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of the number of people and the edges, in hexadecimal; weights do not enter."""
+        """SHA-256 of the number of people and the edges, in hexadecimal; weights are not hashed."""
         text = hashlib.sha256(self.starts.astype("<i8").tobytes())
         text.update(self.neighbors.astype("<i4").tobytes())
         return text.hexdigest()
 
     def balls(self, hops: int) -> tuple[Integers, Integers]:
-        """Balls: the nodes within ``hops`` edges of each node, which is among them.
+        """Balls of all nodes: the node itself and the nodes within ``hops`` edges of it.
 
         Time and memory grow with the sum of the balls' sizes. The ball of v is ``members[starts[v] : starts[v + 1]]``,
         ascending, of the starts and the members that are returned.
@@ -327,7 +341,9 @@ class Graph(Shown):
 
 
 def union(graphs: Sequence[Graph]) -> Graph:
-    """Union of graphs; walks along the graphs in turn never leave its parts.
+    """Union of graphs on the same people.
+
+    Walks along the graphs in turn never leave its parts.
 
     Args:
         graphs: one or more, of the same people; weights are left out of several.

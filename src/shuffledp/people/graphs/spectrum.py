@@ -1,4 +1,4 @@
-"""Spectrum of the walk on a graph: second largest and smallest eigenvalue, gap, and mixing time.
+"""Spectrum of the walk on a graph: second largest and smallest eigenvalue, spectral gap, mixing time.
 
 Both are found by Lanczos' method, to 1e-9. On graphs of a million people, whose eigenvalues lie close together at the
 ends, that takes too long; what is certain even so is the bound of docs/proofs.md, "Ends of a spectrum": with r the
@@ -30,7 +30,9 @@ _UNLUCKY = 5e-13  # share of first vectors for which the bound of an unsettled e
 
 
 class Spectrum(NamedTuple):
-    """Both ends of the spectrum of a uniform walk, without the eigenvalue 1 of the stationary law.
+    """Second largest and smallest eigenvalue of a uniform walk.
+
+    The eigenvalue 1 of the stationary law is left out.
 
     The true ends lie beyond these by at most ``error``, for all but a share of 1e-12 of the vectors that the method may
     begin with.
@@ -42,7 +44,7 @@ class Spectrum(NamedTuple):
 
 
 def spectrum(graph: "Graph", *, most_products: int = _MOST_PRODUCTS) -> Spectrum:
-    """Both ends of the spectrum, see `shuffledp.Graph.spectrum`.
+    """Second largest and smallest eigenvalue of the walk; see `shuffledp.Graph.spectrum`.
 
     Args:
         graph: any graph.
@@ -63,7 +65,7 @@ def spectrum(graph: "Graph", *, most_products: int = _MOST_PRODUCTS) -> Spectrum
 
 
 def lazy_gap(graph: "Graph", laziness: float = 0.0) -> float:
-    """Spectral gap of the walk that stays in place with chance ``laziness`` in each round.
+    """Spectral gap of the lazy walk, which stays in place with chance ``laziness`` in each round.
 
     Raises:
         InvalidParameterError: if it is out of range.
@@ -73,12 +75,14 @@ def lazy_gap(graph: "Graph", laziness: float = 0.0) -> float:
 
 
 def certain_gap(graph: "Graph", laziness: float = 0.0) -> float:
-    """Lower bound on the `lazy_gap` of the walk, on which guarantees rest."""
+    """Lower bound on the `lazy_gap`, on which guarantees rest."""
     return max(0.0, lazy_gap(graph, laziness) - (1 - laziness) * graph.spectrum_error)
 
 
 def mixing_time(graph: "Graph", laziness: float = 0.0) -> float:
-    """Mixing time log(n) / gap of the lazy walk, in rounds, as recommended by papers; infinite without a gap.
+    """Mixing time log(n) / gap of the lazy walk, in rounds; infinite without a gap.
+
+    As recommended by papers.
 
     It is no guarantee: `shuffledp.protocols.network.first_round_within` says when the law of positions is within a
     given distance.
@@ -97,7 +101,7 @@ def _normalized(graph: "Graph") -> Any:
 
 
 def _ends(graph: "Graph", most_products: int) -> Spectrum:
-    """Largest and smallest eigenvalue, without the eigenvector of 1, by Lanczos' method.
+    """Largest and smallest eigenvalue without the eigenvalue 1, by Lanczos' method.
 
     Vectors are not made orthogonal again: that brings further copies of eigenvalues that were found, and both ends are
     as they should be (Paige 1980). No step uses BLAS, whose threads wait for each other on a busy machine.
@@ -128,7 +132,10 @@ def _ends(graph: "Graph", most_products: int) -> Spectrum:
 
 
 def any_direction(size: int) -> Floats:
-    """Pseudorandom normal numbers, by Box and Muller from the words of SplitMix64 (Steele et al. 2014)."""
+    """Pseudorandom normal numbers, always the same, to start from.
+
+    By Box and Muller from the words of SplitMix64 (Steele et al. 2014).
+    """
     words = np.arange(1, 2 * size + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         words = (words ^ (words >> np.uint64(shift))) * np.uint64(factor)
@@ -138,7 +145,10 @@ def any_direction(size: int) -> Floats:
 
 
 def _beyond(second: float, smallest: float, steps: int, people: int) -> float:
-    """Error bound of the ends found after this number of steps: the "x" of the module's bound."""
+    """Error bound of the eigenvalues found after this number of steps.
+
+    The "x" of the module's bound.
+    """
     share = math.log(math.pi / (4 * people)) + 2 * math.log(_UNLUCKY)
 
     def contradicted(x: float) -> bool:
@@ -161,7 +171,7 @@ def _beyond(second: float, smallest: float, steps: int, people: int) -> float:
 
 
 def _ritz_ends(diagonal: list[float], beside: list[float]) -> tuple[tuple[float, float], float]:
-    """Smallest and largest eigenvalue of the tridiagonal matrix, and the larger of their residuals."""
+    """Smallest and largest eigenvalue of the tridiagonal matrix, and the larger of their two residuals."""
     from scipy.linalg import eigh_tridiagonal
 
     if len(diagonal) == 1:

@@ -1,4 +1,4 @@
-"""Exact coins: probabilities as multiples of 2^-64, unbiased rounding to a grid, and packed bits."""
+"""Exact coins with probabilities in multiples of 2^-64, unbiased rounding to a grid, and packed bits."""
 
 import functools
 import math
@@ -40,7 +40,7 @@ def log_rounded_up(numerator: int, denominator: int) -> float:
 
 
 def smallest_share(epsilon0: float, *, factor: Fraction = Fraction(1), coins: int = 1) -> int:
-    """Fewest of the 2^64 words for the unlikely side of a coin whose loss may be ``epsilon0``.
+    """Least number of the 2^64 words for the unlikely side of a coin of loss at most ``epsilon0``.
 
     With s words for the unlikely side the loss is coins * log(factor * (2^64 - s) / s), where ``factor``
     multiplies the odds of each coin. It may be neither below 1e-6, nor so large that one word more would
@@ -59,13 +59,16 @@ def smallest_share(epsilon0: float, *, factor: Fraction = Fraction(1), coins: in
 
 
 def channel_of_support(support: NDArray[np.bool_], likely: Fraction, unlikely: Fraction, *, exact: bool) -> Channel:
-    """Channel with two probabilities: ``likely`` where ``support``, of shape (inputs, outputs), is true."""
+    """Channel with two probabilities: ``likely`` where ``support`` is true, ``unlikely`` elsewhere.
+
+    ``support`` has the shape (inputs, outputs).
+    """
     entries: NDArray[Any] = np.array([unlikely, likely], dtype=object if exact else np.float64)
     return Channel(entries[support.astype(np.intp)])
 
 
 def largest_fraction_up_to(value: Fraction, *, largest_denominator: int) -> Fraction:
-    """Largest fraction of at most ``value`` and at most this denominator.
+    """Largest fraction that is at most ``value`` and has at most this denominator.
 
     As `fractions.Fraction.limit_denominator`, which returns the nearer of the two neighbours that are found here.
     """
@@ -91,7 +94,7 @@ def largest_fraction_up_to(value: Fraction, *, largest_denominator: int) -> Frac
 def grid_positions(
     numbers: NDArray[np.float64], *, lower: float, upper: float, num_steps: int
 ) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
-    """Places of numbers on a grid of ``num_steps`` equal steps: the grid point below, and the distance above it.
+    """Place of each number on a grid: the grid point below, and the distance above it.
 
     A random word below the second number rounds up: then the grid point is the position on average, exactly. The
     position is that of (x - lower) / (upper - lower) in float64, which is within 2^-51 of the true one, cut to a
@@ -123,14 +126,16 @@ def round_to_grid(
 
 
 def grid_neighbors(value: float, *, lower: float, upper: float, num_steps: int) -> tuple[int, float]:
-    """Grid point at or below a value by its number, and the chance that the value is rounded up to the next one."""
+    """Number of the grid point at or below a value, and the chance that it is rounded up."""
     place = (value - lower) / (upper - lower) * num_steps
     left = min(math.floor(place), num_steps - 1)
     return left, min(place - left, 1.0)
 
 
 def rounding_variance(mean: NDArray[np.float64], *, lower: float, upper: float, num_steps: int) -> NDArray[np.float64]:
-    """Upper bound on the variance that rounding to the grid adds to a report, on average over people with this mean.
+    """Upper bound on the variance that rounding to the grid adds to a report.
+
+    On average over people with this mean.
 
     A value that lies the share f of a step above a grid point gets f (1 - f) squared steps; the smallest concave
     function above that is f (1 - f) within half a step of the ends, and 1/4 between.
@@ -146,7 +151,10 @@ def rounding_variance(mean: NDArray[np.float64], *, lower: float, upper: float, 
 
 
 def check_domain(domain_size: int) -> None:
-    """Refuse a domain size other than an integer from 2 to 2^20, the limit of reports with a bit per value."""
+    """Refuse a domain size other than an integer from 2 to 2^20.
+
+    The limit is that of reports with a bit per value.
+    """
     integer_at_least(2, domain_size=domain_size)
     if domain_size > _LARGEST_DOMAIN:
         condition = f"at most {_LARGEST_DOMAIN}, since a report holds a bit per value (hashing takes larger domains)"
@@ -154,17 +162,20 @@ def check_domain(domain_size: int) -> None:
 
 
 def packed_width(domain_size: int) -> int:
-    """Bytes that hold a bit per value."""
+    """Number of bytes that hold one bit per value."""
     return -(-domain_size // 8)
 
 
 def bit_of(bits: NDArray[np.uint8], value: int) -> NDArray[np.bool_]:
-    """The bit of one value in every row; shape (n,)."""
+    """Bit of one value in every row; shape (n,)."""
     return (bits[:, value // 8] >> (value % 8) & 1).astype(np.bool_)
 
 
 def check_packed(columns: Mapping[str, NDArray[Any]], domain_size: int) -> None:
-    """Refuse columns other than one ``bits`` of uint8, shape (n, ceil(domain_size / 8)), with clear padding."""
+    """Refuse columns other than one column ``bits``, uint8, shape (n, ceil(domain_size / 8)).
+
+    Padding must be clear.
+    """
     shape = (packed_width(domain_size),)
     if list(columns) != ["bits"] or columns["bits"].dtype != np.uint8 or columns["bits"].shape[1:] != shape:
         found = ", ".join(f"{name} ({array.dtype}, shape {array.shape})" for name, array in columns.items())
@@ -178,7 +189,10 @@ def check_packed(columns: Mapping[str, NDArray[Any]], domain_size: int) -> None:
 
 
 class PackedCoins:
-    """Batches of ``rows`` reports of independent coins as bits, with the memory to draw them in."""
+    """Batches of independent coins, packed as the bits of ``rows`` reports.
+
+    With the memory to draw them in.
+    """
 
     def __init__(self, num_reports: int, domain_size: int) -> None:
         self._width, self._left = packed_width(domain_size), domain_size % 8
@@ -187,7 +201,10 @@ class PackedCoins:
         self._words = np.empty(max(len(self._lanes), self.rows), dtype=np.uint64)
 
     def fill(self, bits: NDArray[np.uint8], threshold: int, source: RandomSource) -> None:
-        """Set each bit of at most ``rows`` reports with probability threshold / 2^64, exactly; padding is clear."""
+        """Set each bit of the reports with probability threshold / 2^64, exactly.
+
+        At most ``rows`` reports; padding is clear.
+        """
         lanes = self._lanes[: -(-bits.size // 8)]
         fill_with_coins(lanes, threshold, source, self._words)
         bits[:] = lanes.astype("<u8", copy=False).view(np.uint8)[: bits.size].reshape(bits.shape)
@@ -195,13 +212,16 @@ class PackedCoins:
             bits[:, -1] &= (1 << self._left) - 1
 
     def toss(self, count: int, threshold: int, source: RandomSource) -> NDArray[np.bool_]:
-        """One more coin for each of ``count`` reports, True with probability threshold / 2^64, from one word each."""
+        """Coins, one for each of ``count`` reports, True with probability threshold / 2^64.
+
+        From one word each.
+        """
         words = self._words[:count]
         source.fill(words)
         return words < np.uint64(threshold)
 
     def wipe(self) -> None:
-        """Overwrite the random words, which could undo a report."""
+        """Overwrite the random words, from which reports could be undone."""
         self._lanes.fill(0)
         self._words.fill(0)
 
@@ -209,7 +229,7 @@ class PackedCoins:
 def fill_with_coins(
     lanes: NDArray[np.uint64], threshold: int, source: RandomSource, scratch: NDArray[np.uint64]
 ) -> None:
-    """Set each bit independently with probability threshold / 2^64, exactly.
+    """Set each bit of ``lanes`` independently with probability threshold / 2^64, exactly.
 
     A coin is a number of 64 random binary places, set if it is below the threshold; only the places that decide it are
     drawn. They are compared in 64 coins at a time, the most significant place first: a word of the source is that

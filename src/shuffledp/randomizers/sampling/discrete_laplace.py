@@ -56,13 +56,13 @@ def _fill(noise: NDArray[np.int64], rate: Fraction, source: RandomSource) -> Non
 
 
 def _geometric(rate: Fraction, count: int, source: RandomSource) -> NDArray[np.int64]:
-    """Integers Y of 0 or more with Pr[Y >= y] = exp(-rate y)."""
+    """Random integers Y of 0 or more, with Pr[Y >= y] = exp(-rate y)."""
     part, whole = _within_one(rate.denominator, count, source), successes(count, source)
     return (part + rate.denominator * whole) // rate.numerator
 
 
 def _within_one(denominator: int, count: int, source: RandomSource) -> NDArray[np.int64]:
-    """Integers below the denominator, each with probability proportional to exp(-U / denominator)."""
+    """Random integers below the denominator, each value U with probability proportional to exp(-U / denominator)."""
     out = np.empty(count, dtype=np.int64)
     pending = np.arange(count)
     while pending.size:
@@ -74,7 +74,7 @@ def _within_one(denominator: int, count: int, source: RandomSource) -> NDArray[n
 
 
 def successes(count: int, source: RandomSource) -> NDArray[np.int64]:
-    """Number of heads before the first tail, of coins with heads probability exp(-1)."""
+    """Number of heads before the first tail, for coins that show heads with probability exp(-1)."""
     out = np.zeros(count, dtype=np.int64)
     tossing = np.arange(count)
     while tossing.size:
@@ -84,7 +84,9 @@ def successes(count: int, source: RandomSource) -> NDArray[np.int64]:
 
 
 def _unit_coins(count: int, source: RandomSource) -> NDArray[np.bool_]:
-    """Coins that are True with probability exp(-1): uniform numbers are compared with it digit by digit in base 2^64.
+    """Coins that are True with probability exp(-1).
+
+    Uniform numbers are compared with it digit by digit in base 2^64.
 
     The first digit decides, but for one coin in 2^64; then the next one does.
     """
@@ -100,7 +102,10 @@ def _unit_coins(count: int, source: RandomSource) -> NDArray[np.bool_]:
 
 @functools.cache
 def _digit_of_inverse_e(place: int) -> int:
-    """Digit of exp(-1) = 1 - 1 + 1/2 - 1/6 + ... in base 2^64; the number lies between successive partial sums."""
+    """Digit of exp(-1) in base 2^64, at this place.
+
+    exp(-1) = 1 - 1 + 1/2 - 1/6 + ... lies between successive partial sums.
+    """
     scale = 2 ** (64 * (place + 1))
     total, term, count = Fraction(1), Fraction(-1), 1
     while math.floor(total * scale) != math.floor((total + term) * scale):
@@ -111,7 +116,9 @@ def _digit_of_inverse_e(place: int) -> int:
 
 
 def exponential_coins(numerators: NDArray[np.int64], denominator: int, source: RandomSource) -> NDArray[np.bool_]:
-    """Coins that are True with probability exp(-numerator / denominator), for numerators from 0 to the denominator.
+    """Coins that are True with probability exp(-numerator / denominator).
+
+    For numerators from 0 to the denominator.
 
     With g the fraction, coins of probability g, g/2, g/3, ... are tossed until one fails: by the series of exp(-g), the
     place of that one is odd with probability exp(-g).
