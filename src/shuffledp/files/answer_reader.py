@@ -30,7 +30,9 @@ _NAN = r"^\s*[+-]?(?i:nan)\s*$"  # a missing answer in a text, as NaN is among n
 
 
 class AnswerReader:
-    """Reader of the private columns of a question, batch after batch; the question says what it reads from each.
+    """Reader of the private columns of a question, batch after batch.
+
+    The question says what it reads from each column.
 
     Guarantees:
         1. No message holds an answer: only counts and row numbers.
@@ -58,13 +60,13 @@ class AnswerReader:
         return next((part.marks for part in self._parts.values() if isinstance(part, _Numbers)), None)
 
     def read_batch(self, batch: pa.RecordBatch) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-        """Kept answers and mask of kept rows for the private columns of a batch, as of `read`."""
+        """Kept answers of a batch, and the mask of kept rows, as in `read`."""
         return self.read(*self._taken(batch), asked=self.asked(batch))
 
     def read(
         self, *columns: pa.Array, asked: NDArray[np.bool_] | None = None
     ) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-        """Kept answers, in the form that the randomizer takes, and the mask of kept rows of the batch.
+        """Kept answers of a batch, as the randomizer takes them, and the mask of kept rows.
 
         What stands in rows of people who were not ``asked`` is not looked at; None where everybody is asked.
         """
@@ -84,7 +86,7 @@ class AnswerReader:
         return values[~wrong], ~wrong
 
     def asked(self, batch: pa.RecordBatch) -> NDArray[np.bool_] | None:
-        """Mask of the people of a batch who are asked, by their answers to an earlier question; None for everybody.
+        """Mask of people in a batch who are asked, by an earlier answer; None if everybody is asked.
 
         Whoever left that one out, or answered it with what does not fit, is not asked.
         """
@@ -96,7 +98,7 @@ class AnswerReader:
         return after.is_met(values) & ~(wrong | missing)
 
     def _taken(self, batch: pa.RecordBatch) -> tuple[pa.Array, ...]:
-        """The private columns of a batch, without blanks around texts if the task says so."""
+        """Private columns of a batch, with blanks around texts removed if the task says so."""
         self._may_have_commas, self._is_csv = may_have_commas(batch), is_of_csv(batch)
         columns = (batch.column(name) for name in self._column.inputs)
         return tuple(stripped(each) if self._column.strip else each for each in columns)
@@ -119,19 +121,19 @@ class AnswerReader:
         return part.read(self._batch[place], self.received)
 
     def in_range(self, place: int, ends: tuple[float, float], *, clip: bool, whole: bool, title: str) -> Read:
-        """Numbers in a range, those outside moved to its nearer end."""
+        """Numbers in a range; numbers outside are moved to the nearer end if ``clip``."""
         part: _Numbers = self._part(_Numbers, place, ends, clip=clip, whole=whole, title=title)
         found = part.read(self._batch[place], self.received, commas=self._may_have_commas)
         self.clipped = part.outside.count if clip else 0
         return found
 
     def lists(self, place: int, length: int, wanted: str, fits: Callable[[NDArray[np.float64]], Any]) -> Read:
-        """Lists of numbers, shape (rows, length); ``fits`` tells of such lists whether they are ``wanted``."""
+        """Lists of numbers, shape (rows, length), checked by ``fits``; ``wanted`` says in words which lists fit."""
         part: _Lists = self._part(_Lists, place, length, wanted)
         return part.read(self._batch[place], self.received, fits)
 
     def texts(self, place: int, spelled: Callable[[str], str]) -> Read:
-        """Texts as they are ``spelled``; one of which nothing is left is missing."""
+        """Texts as ``spelled`` writes them; a text is missing if it becomes empty."""
         part: _Texts = self._part(_Texts, place)
         return part.read(self._batch[place], spelled)
 
@@ -141,7 +143,7 @@ class AnswerReader:
         return part.read(self._batch[place], self.received, is_csv=self._is_csv)
 
     def tick_column(self, place: int, option: str) -> Read:
-        """Whether the option was ticked, from a column of its own."""
+        """Mask of people who ticked the option, from the option's own column."""
         part: TickColumn = self._part(TickColumn, place, option)
         return part.read(self._batch[place], self.received, is_csv=self._is_csv)
 
@@ -153,19 +155,19 @@ class AnswerReader:
 
 
 def _remedy(column: Column) -> str:
-    """Advice on missing answers, by what a task with the column takes."""
+    """Advice on missing answers, according to what a task with the column takes."""
     ways = ['"drop"'] * (column.after is None) + ['"category"'] * column.randomizer.keeps_missing
     where = "the task" if column.part_of is None else "its [[value]] block, or in the task for all"
     return f" To go on without them, write missing = {' or '.join(ways)} in {where}." if ways else ""
 
 
 def _only_of(column: pa.Array, asked: NDArray[np.bool_]) -> pa.Array:
-    """The column with nothing in the rows of people who were not asked."""
+    """Column with nulls in the rows of people who were not asked."""
     return column.take(pa.array(np.arange(len(asked)), mask=~asked))
 
 
 class _Categories(ColumnPart):
-    """Reader of one of several named categories."""
+    """Reader of answers that are one of several named categories."""
 
     def __init__(self, name: str, missing_values: tuple[str, ...], categories: tuple[Category, ...]) -> None:
         super().__init__(name, missing_values)
@@ -236,7 +238,7 @@ class _Categories(ColumnPart):
 
 
 def _as_scalar(value: Category, kind: pa.DataType) -> pa.Scalar:
-    """The value in a type; null, which equals no answer, if the type cannot hold it."""
+    """Scalar of the value in a column type; null, which equals no answer, if the type cannot hold it."""
     try:
         return pa.scalar(value, kind)
     except (pa.ArrowInvalid, OverflowError):
@@ -282,7 +284,7 @@ class _Numbers(ColumnPart):
         return np.clip(numbers, self._lower, self._upper), wrong if self._clip else wrong | outside, missing
 
     def problems(self) -> tuple[RowProblem, ...]:
-        """Texts that are no numbers, broken numbers, and unless they are clipped numbers outside the range."""
+        """Problems: texts that are no numbers, broken numbers, and numbers out of range unless they are clipped."""
         self._unreadable.hint = self.marks.hint
         return (self._unreadable, self._broken, *(() if self._clip else (self.outside,)))
 
@@ -296,10 +298,10 @@ class _Numbers(ColumnPart):
 
 
 class _Texts(ColumnPart):
-    """Reader of free texts, each different one spelled once."""
+    """Reader of free texts; each different text is spelled once."""
 
     def read(self, column: pa.Array, spelled: Callable[[str], str]) -> Read:
-        """Spelled texts, no wrong ones, and the mask of those of which nothing is left."""
+        """Spelled texts, an empty mask of wrong texts, and the mask of texts that became empty."""
         missing = np.asarray(column.is_null(nan_is_null=True))
         encoded = column if pa.types.is_dictionary(column.type) else searchable(column).dictionary_encode()
         if not (is_text(encoded.dictionary.type) or pa.types.is_null(encoded.dictionary.type)):
@@ -313,7 +315,7 @@ class _Texts(ColumnPart):
         return found, np.zeros(len(found), dtype=np.bool_), missing
 
     def problems(self) -> tuple[RowProblem, ...]:
-        """No problems: every text can be spelled."""
+        """Empty tuple of problems, as every text can be spelled."""
         return ()
 
 
@@ -326,7 +328,7 @@ class _Lists(ColumnPart):
         self._ragged, self._unfit = RowProblem(f"hold lists of {length} numbers"), RowProblem(f"hold {wanted}")
 
     def read(self, column: pa.Array, received: int, fits: Callable[[NDArray[np.float64]], Any]) -> Read:
-        """Lists as rows, the mask of lists that do not fit, and the mask of missing ones."""
+        """Lists as rows, the mask of lists that do not fit, and the mask of missing lists."""
         missing = np.asarray(column.is_null())
         ragged = (self._lengths(column) != self._length) & ~missing
         kept = ~(missing | ragged)
@@ -344,7 +346,7 @@ class _Lists(ColumnPart):
         return rows, ragged | unfit, missing
 
     def problems(self) -> tuple[RowProblem, ...]:
-        """Lists of another length, and lists whose numbers do not fit."""
+        """Problems: lists of another length, and lists whose numbers do not fit."""
         return (self._ragged, self._unfit)
 
     def _lengths(self, column: pa.Array) -> NDArray[np.int64]:

@@ -22,7 +22,7 @@ from shuffledp.survey import Collected, Column, Outcome, Provenance, Task, read_
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Batch:
-    """The decoded reports of one batch, in the order that the shuffler put them.
+    """Decoded reports of one batch, in the order given by the shuffler.
 
     Args:
         reports: those that opened, all messages of one person side by side.
@@ -45,7 +45,7 @@ def release_collected(
     earlier: Sequence[Path] = (),
     watch: Watch = NOBODY,
 ) -> Outcome:
-    """The release of a collection from its batches, as `shuffledp analyze` makes one from a view.
+    """Release of a collection from its batches, as `shuffledp analyze` makes a release from a view.
 
     Memory: all reports.
 
@@ -73,7 +73,9 @@ def release_collected(
 
 
 def _view(column: Column, batches: Sequence[Batch]) -> tuple[View, Shuffler]:
-    """The view of a column and the shuffler of its batch; several batches become strata, each shuffled by itself.
+    """View of a column, and the shuffler of its batch.
+
+    Several batches become strata, each shuffled by itself.
 
     Whoever receives batches knows which one a report was in, and that is all that a report is hidden by.
     """

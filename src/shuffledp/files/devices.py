@@ -1,4 +1,6 @@
-"""Reports from the devices of people who answer together, such as a simulated crowd: one for each column.
+"""Reports from the devices of people who answer together, such as a simulated crowd.
+
+Each device sends one report for each column.
 
 In a file of reports columns stand apart, and whoever left one question out is missing in that one alone. A device sends
 everything at once, or nothing: whoever left any question out takes no part.
@@ -23,7 +25,9 @@ from shuffledp.survey import Column, Task
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sent:
-    """Reports that devices send, in the order of the people; to be sealed, and never to be kept.
+    """Reports that devices send, in the order of the people.
+
+    They are to be sealed, and never to be kept.
 
     Args:
         reports: of each private column, with all messages of a person side by side.
@@ -41,13 +45,13 @@ class Sent:
         return self.reports[0].num_users
 
     def take(self, people: slice | list[int]) -> "Sent":
-        """Reports of these people only, chosen by index."""
+        """Reports of the chosen people only, by index."""
         public = None if self.public is None else self.public.take(people)
         return Sent(reports=tuple(_theirs(each, people) for each in self.reports), public=public, left_out=0)
 
 
 def _theirs(reports: Reports, people: slice | list[int]) -> Reports:
-    """Messages of these people, all of each person."""
+    """All messages of the chosen people."""
     messages = reports.model.num_messages
     if messages == 1:
         return reports.take(people)
@@ -56,7 +60,9 @@ def _theirs(reports: Reports, people: slice | list[int]) -> Reports:
 
 
 def randomize_each(task: Task, answers: OneInput, *, source: RandomSource | None = None, watch: Watch = NOBODY) -> Sent:
-    """Randomized answers of each person in every private column of a task; the whole input is held in memory.
+    """Randomized answers of each person in every private column of a task.
+
+    The whole input is held in memory.
 
     Args:
         task: the task.
@@ -92,7 +98,10 @@ def randomize_each(task: Task, answers: OneInput, *, source: RandomSource | None
 
 
 def is_asked(column: Column, answers: OneInput) -> bool:
-    """Whether a person is asked, by the answer to the earlier question of a column, in a table of one row."""
+    """Whether a person is asked a column's question, by the answer to an earlier question.
+
+    The answers are a table of one row.
+    """
     reader, earlier = AnswerReader(column), column.earlier
     if earlier is None:
         return True
@@ -101,7 +110,7 @@ def is_asked(column: Column, answers: OneInput) -> bool:
 
 
 class _Answers:
-    """The answers in a private column, batch after batch, and the mask of people who answered."""
+    """Answers in a private column, batch after batch, and the mask of people who answered."""
 
     def __init__(self, column: Column) -> None:
         self.column = column
@@ -128,6 +137,6 @@ class _Answers:
         return np.concatenate(self._kept)
 
     def of(self, people: NDArray[np.bool_]) -> NDArray[np.generic]:
-        """The answers of these people, who must all have answered."""
+        """Answers of the chosen people, who must all have answered."""
         answers: NDArray[np.generic] = np.concatenate(self._values)[people[self.kept]]
         return answers

@@ -1,4 +1,6 @@
-"""Work of families of protocols on files, found by the section of the task: what shuffles are about, views checked.
+"""File work of families of protocols: reading what shuffles are about, and checking views.
+
+A family is found by its section of the task.
 
 A family whose shuffles are about groups, strata or a graph of people has a subclass in its folder, behind the door
 ``files`` of its `Family`: it reads what a shuffle is about, and checks views on their way to the analyst.
@@ -21,7 +23,7 @@ from shuffledp.survey import Column, ShuffleResult, ShufflerSection
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShuffledParts:
-    """A view in parts, which can be taken once, with its model and its shuffler."""
+    """View in parts with its model and its shuffler; the parts can be taken once."""
 
     shuffle: ShuffleModel
     num_reports: int
@@ -36,7 +38,7 @@ def _nothing_added(progress: Progress | None) -> ShuffleResult | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckedParts:
-    """Parts of a view on their way to the analyst, checked by the family of the shuffle.
+    """Parts of a view on their way to the analyst, checked by the family of protocols.
 
     Args:
         views: the parts, each taken once.
@@ -52,10 +54,10 @@ class CheckedParts:
 
 
 class FamilyFiles:
-    """Work of a family on files: its shuffles need nothing from them and add nothing, unless a subclass says so."""
+    """File work of a family of protocols; by default its shuffles need no files and add nothing."""
 
     def around(self, section: Any, public: Table | None, num_users: int | None, folder: Path) -> Around | None:
-        """Groups, strata or graphs that shuffles are about, from public columns and files; None without any.
+        """Groups, strata or graphs that shuffles are about, from public columns and files; None if there are none.
 
         Args:
             section: the section of the task.
@@ -67,12 +69,12 @@ class FamilyFiles:
         return None
 
     def with_households(self, around: Around | None, households: tuple[Integers, ...]) -> Around | None:
-        """Surroundings with who lives together, as rows of the input; unchanged where that makes no difference."""
+        """Groups, strata or graphs with the input rows of each household; unchanged if households do not matter."""
         del households
         return around
 
     def shuffler(self, column: Column, public: Table | None, num_users: int, folder: Path) -> Shuffler:
-        """The shuffler of a private column for these people."""
+        """Shuffler of a private column for these people."""
         return column.shuffler.shuffler_for(column, self.around(column.shuffler, public, num_users, folder))
 
     def shuffled(
@@ -89,7 +91,7 @@ class FamilyFiles:
         return ShuffledParts(shuffle=view.shuffle, num_reports=len(view), views=iter([view]), shuffler=shuffler)
 
     def checked(self, column: Column, views: Iterator[View], shuffler: Shuffler | None, folder: Path) -> CheckedParts:
-        """Parts of a view as the analyst takes them; refused if they are not of the task.
+        """Parts of a view as the analyst takes them; refused if they do not belong to the task.
 
         Args:
             column: the private column.
@@ -102,7 +104,7 @@ class FamilyFiles:
 
 
 def files_of(section: ShufflerSection) -> FamilyFiles:
-    """Files of the family of a shuffler's section; none for sections of the kernel."""
+    """File work of the family of protocols to which a shuffler's section belongs; the default for core shufflers."""
     family = family_of(section.kind, section)
     found: FamilyFiles = FamilyFiles() if family is None or family.files is None else family.files()()
     return found

@@ -1,4 +1,4 @@
-"""Facts in a file of reports or of a view that identify it, so that it is not mistaken for another file."""
+"""Facts in a file of reports or a view that identify the file, so that it is not mistaken for another one."""
 
 from dataclasses import dataclass
 from typing import Any, Self
@@ -13,7 +13,7 @@ from shuffledp.survey import Column, DataFlow, Provenance
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileFacts(Described):
-    """Facts in a file of reports or of a view about itself.
+    """Facts about a file of reports or of a view, kept in the file itself.
 
     Args:
         content: "reports", "view", or "labels" (the label table beside a view).
@@ -42,7 +42,7 @@ class FileFacts(Described):
     library_version: str = __version__
 
     def to_dict(self) -> dict[str, Any]:
-        """All facts; ``demonstration`` is left out where it is false."""
+        """Dictionary of all facts; ``demonstration`` is left out where it is false."""
         written = super(FileFacts, self).to_dict()
         return written if self.demonstration else {key: each for key, each in written.items() if key != "demonstration"}
 

@@ -1,4 +1,4 @@
-"""Key files: a private key that only its owner may read, and beside it the public key in a file ``.pub``."""
+"""Key files: a private key that only its owner may read, and the public key beside it in a ``.pub`` file."""
 
 import json
 import os
@@ -17,7 +17,7 @@ _LENT = stat.S_IRGRP  # an administrator may lend a key to a service, as systemd
 
 
 def public_file(path: Path) -> Path:
-    """Path of the public key file, from the path of either of a key's two files."""
+    """Path of the public key file, given the path of the public or the private one."""
     return path if path.suffix == ".pub" else path.with_name(f"{path.name}.pub")
 
 
@@ -27,7 +27,9 @@ def write_key(path: Path, key: PrivateKey, published: PublishedKey) -> None:
 
 
 def write_pair(path: Path, private: str, public: str) -> None:
-    """Write a private file, with mode 0600 from the first moment on, and its public file; both or none.
+    """Write a private file, readable only by its owner from the start, and its public file; both or none.
+
+    The private file has mode 0600.
 
     Raises:
         InvalidParameterError: if one of them exists, whatever it is: a key is never replaced; or cannot be written.
@@ -86,12 +88,12 @@ def read_private(path: Path) -> str:
 
 
 def _too_open(owner: int, user: int) -> int:
-    """Permission bits that a key file of this owner must not have, for a process of this user."""
+    """Permission bits that a key file must not have, by its owner and the user of this process."""
     return _OTHERS & ~_LENT if owner == 0 != user else _OTHERS
 
 
 def read_public(path: Path) -> PublishedKey:
-    """The public key, from the path of either of a key's two files.
+    """Public key, given the path of the public or the private key file.
 
     Raises:
         InvalidParameterError: if the file cannot be read.

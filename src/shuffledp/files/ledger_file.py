@@ -1,4 +1,6 @@
-"""File of a privacy ledger: lines that are only appended, each on the disk before the act that it allows.
+"""File of a privacy ledger, to which lines are only appended.
+
+Each line is on the disk before the act that it allows.
 
 One process writes at a time. What a killed process leaves is whole lines, or a last line that is cut off; that one was
 never on the disk as a whole, so that nothing it allows has happened, and the next writer removes it.
@@ -28,7 +30,7 @@ _SKEW = timedelta(minutes=5)  # by which clocks of several machines may differ
 
 
 class LedgerFile:
-    """Ledger on the disk, locked for this process; made by `opened_ledger` alone.
+    """Ledger file on disk, locked for this process; only `opened_ledger` makes one.
 
     Args:
         path: the file.
@@ -49,7 +51,7 @@ class LedgerFile:
         self.ledger: Ledger = read_ledger(whole, [_parsed(line) for line in whole])
 
     def now(self) -> str:
-        """Time of the next line, in UTC.
+        """Current time in UTC as text, for the next line.
 
         Raises:
             InvalidParameterError: if the clock is before the last line.
@@ -88,7 +90,7 @@ class LedgerFile:
 
 
 def new_ledger(path: Path, *, cap: float, delta: float, releases: int, populations: tuple[str, ...] = ()) -> Ledger:
-    """Ledger without entries, in a new file that only its owner may read.
+    """New ledger without entries, in a file that only its owner may read.
 
     Raises:
         InvalidParameterError: for terms out of range, or a file that exists or cannot be written.
@@ -123,7 +125,7 @@ def new_ledger(path: Path, *, cap: float, delta: float, releases: int, populatio
 
 @contextmanager
 def opened_ledger(path: Path) -> Iterator[LedgerFile]:
-    """Context in which this process alone writes to a ledger.
+    """Context in which no other process can write to a ledger.
 
     Raises:
         InvalidParameterError: if the file cannot be read, or is no ledger, or its chain is broken.
@@ -159,7 +161,7 @@ def _is_still(path: Path, file: FileIO) -> bool:
 
 
 def read_ledger_file(path: Path) -> Ledger:
-    """Ledger in a file, which is neither locked nor changed; a last line that is cut off is left out.
+    """Ledger read from a file without locking or changing it; a last line that is cut off is left out.
 
     Raises:
         InvalidParameterError: if the file cannot be read, or is no ledger, or its chain is broken.
@@ -175,7 +177,7 @@ def read_ledger_file(path: Path) -> Ledger:
 
 
 def _parsed(line: bytes) -> dict[str, object]:
-    """Content of a line; an empty table if it is none."""
+    """Content of a line; an empty table if the line is not valid."""
     try:
         found = json.loads(line)
     except (ValueError, RecursionError):

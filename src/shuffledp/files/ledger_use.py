@@ -1,4 +1,4 @@
-"""Acts on a privacy ledger: reserve before anybody is asked, charge a release, take a reservation back.
+"""Acts on a privacy ledger: reserve before people are asked, charge a release, or take a reservation back.
 
 A reservation is a promise to the people of a population: nothing that was reserved or released is ever forgotten, but
 by `void`, and that only where nobody can have seen a report.
@@ -41,7 +41,9 @@ def reserve(
     population: str = EVERYBODY,
     keeps: bool = False,
 ) -> LedgerMark:
-    """Reserve one release of a task, or ``count`` of them, at its worst; a declared plan of it is used up first.
+    """Reserve one release of a task, or ``count`` releases, at the largest possible loss.
+
+    A declared plan of the task is used up first.
 
     Args:
         file: the ledger.
@@ -83,7 +85,10 @@ def reserve(
 
 
 def reserve_collection(file: LedgerFile, collection: Collection, *, population: str = EVERYBODY) -> LedgerMark:
-    """Reserve the releases of a collection, each of which is about other people, before anybody is invited."""
+    """Reserve the releases of a collection, before anybody is invited.
+
+    Each release is about other people.
+    """
     return reserve(
         file,
         collection.task,
@@ -96,7 +101,7 @@ def reserve_collection(file: LedgerFile, collection: Collection, *, population: 
 def charge_release(
     file: LedgerFile, statement: Path, *, entry: str | None = None, population: str = EVERYBODY, exceed: bool = True
 ) -> Entry:
-    """Count the release of a ``statement.json``, by who came; it lowers the charge of its reservation.
+    """Count the release of a ``statement.json`` for the people who came; this lowers its reservation's charge.
 
     A release without one is counted too, as it has happened; if it does not fit, it is written down where it may
     ``exceed`` the cap, which then holds no more.
@@ -139,7 +144,7 @@ def charge_release(
 
 
 def planned_total(task: Task, count: int, *, delta: float) -> float | None:
-    """Epsilon of a declared plan by itself, composed numerically; None where the task alone tells no protocol.
+    """Epsilon of a declared plan alone, composed numerically; None if the task alone determines no protocol.
 
     It holds if exactly these releases were settled beforehand.
     """
@@ -152,7 +157,7 @@ def planned_total(task: Task, count: int, *, delta: float) -> float | None:
 
 
 def void(file: LedgerFile, id_: str, *, reason: str, destroyed: bool = False) -> Entry:
-    """Take back what is left of a reservation of which nobody can have seen a report.
+    """Take back the unused rest of a reservation, if nobody can have seen a report of it.
 
     Args:
         file: the ledger.
@@ -173,7 +178,7 @@ def void(file: LedgerFile, id_: str, *, reason: str, destroyed: bool = False) ->
 def spending(
     path: Path, task: Task, *, population: str = EVERYBODY, are_seen: bool = False
 ) -> Iterator[Callable[[Outcome, Path], Outcome]]:
-    """Context of a run whose release is reserved before it begins.
+    """Context of a run, which reserves the release before the run begins.
 
     If the block ends by an error, nothing has left it, and the reservation is taken back, unless the reports
     ``are_seen`` by then, as by an analyst who was given them; a killed process leaves it.
@@ -201,7 +206,7 @@ def spending(
 
 @contextmanager
 def inviting(path: Path, *, population: str = EVERYBODY) -> Iterator[Callable[[Collection], None]]:
-    """Context in which the files of a collection are written; if it ends by an error, nobody was invited.
+    """Context in which a collection's files are written; after an error its reservations are taken back.
 
     Yields:
         Function that reserves the release of a collection.
@@ -221,7 +226,7 @@ def inviting(path: Path, *, population: str = EVERYBODY) -> Iterator[Callable[[C
 
 
 def charge_collection(path: Path, collection: Collection, statements: Iterable[Path]) -> None:
-    """Count the releases of a collection, each once, however often it is fetched.
+    """Count the releases of a collection, each only once even if it is fetched often.
 
     Raises:
         InvalidParameterError: if one cannot be believed; those before it are counted.
@@ -240,7 +245,7 @@ def charge_collection(path: Path, collection: Collection, statements: Iterable[P
 
 
 def spend_own(path: Path, collection: Collection) -> None:
-    """Count a collection in the ledger of the person who answers it: once, and for good.
+    """Count a collection in the ledger of a person who answers it, once and for good.
 
     It depends on the collection alone, and on no answer, and tells nobody.
     """
@@ -250,14 +255,14 @@ def spend_own(path: Path, collection: Collection) -> None:
 
 
 def _take_back(path: Path, id_: str, reason: str) -> None:
-    """Take back a reservation of a process that failed before anything left it; what was released stays."""
+    """Take back a reservation after a failure, unless something was released."""
     with suppress(ShuffleDPError), opened_ledger(path) as file:
         if not file.ledger.entries[id_].releases:
             file.append(Voided(id=id_, reason=reason, at=file.now()))
 
 
 def _marked(outcome: Outcome, mark: LedgerMark, folder: Path) -> Outcome:
-    """Outcome whose files and first statement name the ledger that counts it."""
+    """Outcome whose files and first statement name the ledger entry that counts it."""
     first, *others = outcome.statements
     statements = (first.remarking(mark.remark), *others)
     columns = {name: replace(column, composed=statements, ledger=mark) for name, column in outcome.columns.items()}
@@ -265,7 +270,7 @@ def _marked(outcome: Outcome, mark: LedgerMark, folder: Path) -> Outcome:
 
 
 def found_entry(ledger: Ledger, start: str) -> str:
-    """Id of the only entry that begins with these characters.
+    """Id of the only ledger entry that begins with these characters.
 
     Raises:
         InvalidParameterError: if there is none, or more than one.
@@ -280,7 +285,7 @@ def found_entry(ledger: Ledger, start: str) -> str:
 
 
 def _require_known(ledger: Ledger, digest: str, earlier: Sequence[str], content: Mapping[str, Any]) -> None:
-    """Refuse a release that is counted already, whose earlier ones are not, or that another ledger counts."""
+    """Refuse a release that this or another ledger counts already, or whose earlier releases are not counted."""
     if digest in ledger.statements:
         raise InvalidParameterError(
             "the release must be added once; the ledger counts it already. Nothing was changed."
@@ -303,7 +308,7 @@ def _require_known(ledger: Ledger, digest: str, earlier: Sequence[str], content:
 
 
 def require_recent(ledger: Ledger, mark: Mapping[str, Any]) -> None:
-    """Refuse a ledger without the line that a release has seen as its last: an older copy of the file.
+    """Refuse an older copy of a ledger, which lacks the last line that a release has seen.
 
     Raises:
         InvalidParameterError: if the line is missing.
@@ -318,7 +323,7 @@ def require_recent(ledger: Ledger, mark: Mapping[str, Any]) -> None:
 def _entry_of(
     ledger: Ledger, given: str | None, content: Mapping[str, Any], loss: Loss, task_sha256: str
 ) -> Entry | None:
-    """Reservation of a release: the given one, or the one of its mark or of its collection; None if there is none.
+    """Reservation of a release: the given entry, or the entry of its mark or collection; None if there is none.
 
     A release that loses more than was reserved for it has none, and counts in full beside it.
     """
@@ -338,7 +343,7 @@ def _entry_of(
 def _made_elsewhere(
     file: LedgerFile, release: EarlierRelease, loss: Loss, now: str, *, population: str, exceed: bool
 ) -> Entry:
-    """New entry of a release that was not reserved here; of a declared plan of its task, if one is left."""
+    """New entry for a release that was not reserved here, charged to a declared plan of its task if one is left."""
     plan, id_ = file.ledger.planned(release.task_sha256, population), secrets.token_hex(_ID_BYTES)
     if plan is not None and not loss.charge.fits(plan.reserved.charge):
         plan = None
@@ -364,7 +369,10 @@ def _made_elsewhere(
 
 
 def _content(statement: Path) -> dict[str, Any]:
-    """Content of a ``statement.json`` that was read before; refused if its answers may be made up."""
+    """Content of a ``statement.json``; refused if its answers may be made up.
+
+    The file was read before.
+    """
     found: dict[str, Any] = json.loads(read_whole(statement, most=_LARGEST))
     if DEMONSTRATION in found.get("warnings", ()):
         raise InvalidParameterError("the release must be of real answers; those of a demonstration may be made up.")

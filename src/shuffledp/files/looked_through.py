@@ -1,4 +1,4 @@
-"""Inspection of a table of answers for a first task file: the content of columns, and whether the task runs.
+"""Inspection of a table of answers for a first task file: the columns' content, and whether the task runs.
 
 Whoever looks holds the answers. What is found goes into a task file, and is said to be a release of its own.
 """
@@ -95,7 +95,7 @@ class Found:
         return self.answers
 
     def options(self) -> tuple[str, ...]:
-        """The parts of answers as options to tick; refused if there are too few or too many."""
+        """Parts of answers as options to tick; refused if there are too few or too many parts."""
         if self.parts is None or len(self.parts) < 2:
             raise InputDataError(
                 f"column {self.column!r} must hold lists, or texts with {SEPARATOR!r} between options, of 2 to "
@@ -138,7 +138,7 @@ class _Column:
         self._look(column, commas=may_have_commas(batch))
 
     def _take_apart(self, lists: pa.Array) -> None:
-        """Take the parts of lists of texts, without blanks around them."""
+        """Add the parts of lists of texts, without blanks around them."""
         parts = stripped(pc.list_flatten(lists))
         self._listed |= len(parts) > len(lists)
         if len(self._parts) <= MOST_CATEGORIES:
@@ -190,14 +190,14 @@ def looked_through(answers: Path, columns: Sequence[str], *, beside: Sequence[st
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """People of a table that a task takes: the fewest in a private column, and the fewest in a region."""
+    """Number of people in a table that a task takes: the fewest in a private column, and the fewest in a region."""
 
     people: int
     of_region: int
 
 
 def fit_of(task: Task, answers: Path) -> Fit:
-    """The people that a task takes of a table, read as in a run; nothing is randomized.
+    """Number of people in a table that a task takes, read as in a run but without randomizing.
 
     Raises:
         InputDataError: for answers or public columns that do not fit the task.

@@ -1,4 +1,7 @@
-"""Matrices of randomizers and gain tables from CSV files; they are public, so errors may show their content."""
+"""Matrices of randomizers, and gain tables, from CSV files.
+
+They are public, so errors may show their content.
+"""
 
 import csv
 import io
@@ -18,7 +21,7 @@ _TOLERANCE = 1e-9
 
 
 def read_channel(path: Path) -> Channel:
-    """A randomizer as a table of probabilities: one row per input, one column per output, and no header.
+    """Channel of a randomizer from a CSV table of probabilities: one row per input, one column per output, no header.
 
     Entries are decimal numbers or fractions such as ``1/3``, separated by commas. Blank lines are skipped.
 
@@ -41,7 +44,10 @@ def read_channel(path: Path) -> Channel:
 
 
 def read_gain(path: Path) -> NDArray[np.float64]:
-    """Gain of each guess (row) for each value (column); a file as in `read_channel`, with any numbers."""
+    """Gain of each guess (row) for each value (column), from a CSV table without a header.
+
+    The file is as in `read_channel`, with any numbers.
+    """
     lines = _lines(path, "gain")
     if not lines:
         raise InputDataError(f"{path} must have a row for each guess; got none.")
@@ -49,7 +55,7 @@ def read_gain(path: Path) -> NDArray[np.float64]:
 
 
 def _lines(path: Path, what: str) -> list[tuple[int, list[str]]]:
-    """The rows that are not blank, all of one length, with their line numbers."""
+    """Nonblank rows with their line numbers, checked to have one length."""
     text = io.StringIO(_text(path, what), newline=None)
     try:
         lines = [(number, row) for number, row in enumerate(csv.reader(text), 1) if any(row)]

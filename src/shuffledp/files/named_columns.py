@@ -1,4 +1,7 @@
-"""Columns of a table by name: each one that a task names must exist once; errors suggest similar names."""
+"""Columns of a table by name: every column that a task names must exist once.
+
+Errors suggest similar names.
+"""
 
 import difflib
 import re
@@ -46,7 +49,10 @@ def check_columns(
 
 
 def _others(names: Sequence[str], absent: Sequence[str], wanted: Sequence[str], *, sure: bool) -> str:
-    """Sentences, each after a blank, with the existing columns and the most similar one to each absent name."""
+    """Sentences that list the existing columns and, for each absent name, the most similar column.
+
+    Each sentence follows a blank.
+    """
     is_known = sure or any(name in names for name in wanted)
     free = [name for name in names if name not in wanted]
     least = _LIKENESS if is_known else _SAME
@@ -61,7 +67,7 @@ def _others(names: Sequence[str], absent: Sequence[str], wanted: Sequence[str], 
 
 
 def _nearest(name: str, others: Sequence[str], least: float) -> str | None:
-    """The most similar column name, whatever its case, blanks and marks; None if none has this similarity or more."""
+    """Most similar column name, ignoring case, blanks and marks; None if the similarity is below ``least``."""
     plain = {_plain(other): other for other in reversed(others)}
     found = difflib.get_close_matches(_plain(name), list(plain), n=1, cutoff=least)
     return plain[found[0]] if found and found[0] else None
@@ -72,7 +78,7 @@ def _plain(name: str) -> str:
 
 
 def _looks_like_names(names: Sequence[str]) -> bool:
-    """Whether a line may be a header: different texts, none of them empty or a number."""
+    """Whether a line may be a header: all texts differ, and none is empty or a number."""
     return len(set(names)) == len(names) and all(name.strip() and not _NUMBER.fullmatch(name) for name in names)
 
 

@@ -1,4 +1,7 @@
-"""Numbers in a column of a table, batch after batch: commas are decimal in the whole column, or nowhere in it."""
+"""Numbers in a column of a table; commas are decimal in the whole column, or nowhere in it.
+
+The column is read batch after batch.
+"""
 
 import numpy as np
 import pyarrow as pa
@@ -16,12 +19,12 @@ _CSV, _COMMAS = b"shuffledp.csv", b"shuffledp.commas"  # marks of batches: of CS
 
 
 def of_csv(batch: pa.RecordBatch, *, commas: bool) -> pa.RecordBatch:
-    """A batch marked as one of CSV, with decimal ``commas`` allowed where another mark separates its fields."""
+    """Batch marked as CSV; ``commas`` tells whether a comma may be decimal, as another mark separates fields."""
     return batch.replace_schema_metadata({_CSV: b"yes", **({_COMMAS: b"may be decimal"} if commas else {})})
 
 
 def is_of_csv(batch: pa.RecordBatch) -> bool:
-    """Whether the batch is of CSV, where nulls are empty fields."""
+    """Whether the batch comes from a CSV file, where empty fields are nulls."""
     return _CSV in (batch.schema.metadata or {})
 
 
@@ -31,7 +34,7 @@ def may_have_commas(batch: pa.RecordBatch) -> bool:
 
 
 class NumberColumn:
-    """Numbers of a column, batch after batch, as floats.
+    """Reader of the numbers of a column as floats, batch after batch.
 
     Guarantees:
         1. A comma is a decimal point in all numbers of the column or in none: `finish` refuses a column that has
@@ -63,12 +66,12 @@ class NumberColumn:
 
     @property
     def points(self) -> int:
-        """Number of values with a decimal point, where commas may be decimal."""
+        """Number of values with a decimal point so far, in batches where commas may be decimal."""
         return self._points.count
 
     @property
     def hint(self) -> str:
-        """A sentence, after a blank, about commas that were not read; "" if there are none."""
+        """Sentence, after a blank, about commas that were not read; "" if there are none."""
         if not self._unread:
             return ""
         return (
@@ -77,7 +80,7 @@ class NumberColumn:
         )
 
     def read(self, column: pa.Array, *, commas: bool = False) -> NDArray[np.float64]:
-        """Values of a column of numbers, or of texts that are numbers; NaN elsewhere.
+        """Values of a column of numbers, or of texts that are numbers; NaN for all else.
 
         Args:
             column: of any numeric type, or text; any other is refused.
@@ -115,7 +118,7 @@ class NumberColumn:
 
 
 def require_one_mark(name: str, commas: int, points: int) -> None:
-    """Refuse a table of which some parts have decimal commas and others decimal points."""
+    """Refuse a table in which some parts have decimal commas and others have decimal points."""
     if commas and points:
         raise InputDataError(
             f"{name} must hold numbers with decimal commas, or with decimal points, but not both; {commas} have "
@@ -124,6 +127,6 @@ def require_one_mark(name: str, commas: int, points: int) -> None:
 
 
 def numerals(texts: pa.Array) -> pa.Array:
-    """The trimmed texts that can be read as numbers; null in place of all other texts, so that no error quotes them."""
+    """Trimmed texts that can be read as numbers; null for all other texts, so that no error quotes them."""
     trimmed = pc.utf8_trim_whitespace(texts)
     return pc.if_else(pc.match_substring_regex(trimmed, _NUMERAL), pc.utf8_ltrim(trimmed, "+"), None)

@@ -33,7 +33,7 @@ _MAKERS = {"reports": "shuffledp randomize", "view": "shuffledp shuffle", "label
 
 
 class ReportsWriter:
-    """Writer of reports in the order of the people, in parts, with the public columns that the shuffler keeps.
+    """Writer of reports in parts, in the order of the people, with the public columns for the shuffler.
 
     A context manager; the file is there only after `finish`. Where reports hide nothing before they are shuffled, only
     its owner may read it.
@@ -50,7 +50,7 @@ class ReportsWriter:
         self._file.discard()
 
     def write(self, reports: Reports, public: pa.Table | None) -> None:
-        """Add a part; ``public`` has one row for each report."""
+        """Add a part of the reports; ``public`` has one row for each report."""
         table = self._column.randomizer.named(reports.to_arrow())
         if public is not None:
             for name in public.column_names:
@@ -58,7 +58,7 @@ class ReportsWriter:
         self._file.write(table)
 
     def finish(self, facts: FileFacts) -> tuple[str, ...]:
-        """Close the file, and return the names of the files written."""
+        """Close the file, and return the names of the written files."""
         self._file.close(facts)
         self._file.publish()
         return (self._path.name,)
@@ -86,7 +86,7 @@ def read_reports(path: Path, column: Column) -> tuple[Iterator[ReportPart], File
 
 
 class ViewWriter:
-    """Writer of a view, in parts: its reports, its labels if it has any, and its label table in a second file.
+    """Writer of a view in parts: its reports, any labels, and the label table in a second file.
 
     A context manager; the files are there only after `finish`: ``view.parquet`` and perhaps ``view.labels.parquet``.
 
@@ -109,7 +109,7 @@ class ViewWriter:
         self._beside.discard()
 
     def write(self, view: View) -> View:
-        """Add a part, and return it."""
+        """Add a part of the view, and return this part."""
         table = self._column.randomizer.named(view.reports.to_arrow())
         if view.labels is not None:
             table = table.add_column(0, "label", pa.array(view.labels))
@@ -118,7 +118,7 @@ class ViewWriter:
         return view
 
     def finish(self, facts: FileFacts) -> tuple[str, ...]:
-        """Close the files, and return the names of the files written."""
+        """Close the files, and return the names of the written files."""
         files = {self._path.name: self._file}
         if self._label_table is not None:
             files[_labels_beside(self._path).name] = self._beside
@@ -132,7 +132,9 @@ class ViewWriter:
 
 
 def read_view(path: Path, column: Column) -> tuple[Iterator[View], FileFacts]:
-    """A view written by `ViewWriter`, in small parts after a uniform shuffle and else whole, and the file's facts.
+    """View written by `ViewWriter`, and the file's facts.
+
+    It comes in small parts after a uniform shuffle, else whole.
 
     Refuses files as `read_reports` does.
     """
@@ -159,7 +161,7 @@ def read_view(path: Path, column: Column) -> tuple[Iterator[View], FileFacts]:
 
 
 def _whole_view(path: Path, column: Column, rows: Rows, facts: FileFacts) -> Iterator[View]:
-    """The view as one part, since its labels are checked together."""
+    """View as one part, since its labels are checked together."""
     table = guarded(path, rows.read)
     labels = None
     if "label" in table.column_names:
@@ -182,7 +184,7 @@ def _whole_view(path: Path, column: Column, rows: Rows, facts: FileFacts) -> Ite
 
 
 def read_labeled_parts(path: Path, column: Column) -> Iterator[View]:
-    """The parts of a view with labels, without the label table; each part is small.
+    """Small parts of a view with labels, without the label table.
 
     Refuses files as `read_view` does, but for what only the whole tells.
     """
@@ -233,7 +235,7 @@ def _sha256(path: Path) -> str:
 
 
 class PartFile:
-    """A Parquet file written in parts, which gets its metadata at the end and only then its name.
+    """Parquet file written in parts; at the end it gets its metadata, and only then its name.
 
     A part is written in another thread while the next one is made; what goes wrong there is raised with that one.
     """
@@ -314,7 +316,7 @@ def _open(path: Path, column: Column, content: str) -> tuple[Rows, FileFacts]:
 
 
 def _users(path: Path, rows: Rows, facts: FileFacts) -> int:
-    """Number of people behind the reports, each with the number of messages that the model says."""
+    """Number of people behind the reports, by the model's number of messages for each person."""
     try:
         return facts.local.num_users_of(rows.count)
     except InvalidParameterError:
@@ -322,7 +324,7 @@ def _users(path: Path, rows: Rows, facts: FileFacts) -> int:
 
 
 def reports_of(path: Path, column: Column, table: pa.Table, facts: FileFacts) -> Reports:
-    """The reports in rows of a file of reports or of a view; errors name the file."""
+    """Reports from rows of a file of reports or of a view; errors name the file."""
     try:
         numbered = guarded(path, lambda: Table.from_arrow(column.randomizer.numbered(table)))
         return Reports.from_table(numbered, facts.local, seeded=facts.seeded)

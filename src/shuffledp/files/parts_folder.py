@@ -1,4 +1,4 @@
-"""Reports or a view in several files: a folder of parts, with the facts of the whole beside them.
+"""Reports or a view in several files: a folder of parts, and beside them the facts of the whole.
 
 The parts are called so that their order is that of the rows. Whoever reads such folders leaves out files whose names
 begin with _, so that any reader of Parquet takes the folder for one table.
@@ -27,7 +27,7 @@ _MARK = "_parts.json"
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """The rows of reports or of a view, in one file or several: column names, count, and tables of bounded size."""
+    """Rows of reports or of a view, in one file or several: column names, count, and tables of bounded size."""
 
     columns: list[str]
     count: int
@@ -64,7 +64,7 @@ class Part(Described):
             raise invalid("the name of a file in the folder", name=self.name)
 
     def open(self, folder: Path) -> Rows:
-        """The rows of the part's file, which must be the listed one.
+        """Rows of a part's file, which must have the listed digest and number of rows.
 
         Raises:
             InputDataError: if it is another one, or there is none.
@@ -85,7 +85,7 @@ class Part(Described):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartsFolder(Described):
-    """Facts of a folder of parts: those of the whole, and its parts in order, one or more."""
+    """Facts of a folder of parts: facts of the whole, and its parts in order, one or more."""
 
     facts: FileFacts
     parts: tuple[Part, ...]
@@ -130,7 +130,7 @@ class PartsFolder(Described):
         return (*(part.name for part in self.parts), _MARK)
 
     def rows(self, folder: Path) -> Rows:
-        """The rows of all parts, one part after the other; each part's digest is checked when it is opened."""
+        """Rows of all parts, in sequence; each part's digest is checked when the part is opened."""
 
         def tables() -> Iterator[pa.Table]:
             for part in self.parts:

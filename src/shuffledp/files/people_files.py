@@ -1,4 +1,4 @@
-"""Graphs and named groups of people from public files, and the groups, strata or graphs of a task."""
+"""Graphs and named groups of people from public files, and all that the shuffles of a task are about."""
 
 import gzip
 import io
@@ -69,7 +69,7 @@ def read_graph(path: Path, *, num_users: int | None = None) -> Graph:
 
 
 def _require_close_numbers(path: Path, edges: NDArray[Any], *, is_text: bool) -> None:
-    """Refuse a node number far above the number of people, since every smaller number would take memory."""
+    """Refuse a node number far above the number of people, which would take too much memory."""
     if not np.issubdtype(edges.dtype, np.integer) or (largest := int(edges.max(initial=0))) < _FEW:
         return
     named = np.unique(edges).size
@@ -146,7 +146,7 @@ def _lines(text: str, header: int = 0) -> Iterator[tuple[int, str]]:
 
 
 def _wrong(lines: Iterator[tuple[int, str]], delimiter: str | None) -> str:
-    """The first line that is not an edge, and why, in words that show nothing of its content."""
+    """First line that is not an edge, and the reason, in words that show nothing of its content."""
     columns = None
     for place, line in lines:
         fields = line.split("#")[0].split(delimiter)
@@ -183,7 +183,7 @@ def read_around(
     num_users: int | None = None,
     progress: Progress | None = None,
 ) -> Around | None:
-    """Groups, strata or graphs of a task's people; None if its shuffles are about nothing, or the people are unknown.
+    """Groups, strata or graphs of a task's people; None if its shuffles need none or the people are unknown.
 
     Args:
         task: the task.
@@ -208,7 +208,9 @@ def read_around(
 
 
 def read_households(path: Path, column: str) -> tuple[NDArray[np.int64], ...]:
-    """Rows of people who live together: those with the same text in a column; whoever has none there lives alone.
+    """Row numbers of each household: people with the same text in a column live together.
+
+    A person without a text there lives alone.
 
     Raises:
         InputDataError: if there is no such column.
@@ -235,7 +237,7 @@ def _public_of(task: Task, path: Path, progress: Progress | None) -> tuple[Table
 
 
 def read_named_lists(path: Path) -> dict[str, NDArray[np.int64]]:
-    """The people of each named group; groups are in the order in which the file first names them.
+    """People of each named group, in the order in which the file first names the groups.
 
     A CSV or Parquet file with the columns ``group`` (an integer or a text) and ``person`` (the number of a row in the
     input; the first is 0), in every row and nothing else. A row may be there twice, which changes nothing.

@@ -1,4 +1,4 @@
-"""Reports from a file of answers: private column, public columns and people's names, batch after batch."""
+"""Reports from a file of answers, batch after batch: private column, public columns and people's names."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -26,7 +26,7 @@ _SHARES = 16  # names of people are compared in this number of shares
 
 
 class RandomizedReports:
-    """The reports of a private column, part after part; counts are complete after the last part.
+    """Reports of a private column, part after part; counts are complete after the last part.
 
     Public columns come along only where the shuffler will keep them. ``read`` reads the batches of ``answers``, as
     `read_table` does.
@@ -72,7 +72,7 @@ class RandomizedReports:
                 yield reports, beside
 
     def people(self) -> Iterator[tuple[NDArray[Any], pa.Table | None]]:
-        """Kept answers, before they are randomized, with their public columns, batch after batch."""
+        """Kept answers with their public columns, batch after batch, before the answers are randomized."""
         column, path = self._column, self._answers
         names = [*column.read_from, *self._public.names, *filter(None, [column.people.id])]
         progress = partial(self._watch.progress, step_of("randomizing", column))
@@ -91,7 +91,10 @@ class RandomizedReports:
 
     @property
     def clipped(self) -> int:
-        """Number of answers moved to an end of the range so far; unprotected, so not for publication."""
+        """Number of answers so far that were moved to an end of the range.
+
+        It is unprotected, so not for publication.
+        """
         return self._reader.clipped
 
     @property
@@ -105,7 +108,7 @@ class RandomizedReports:
         return self._reader.read_batch(batch)
 
     def _slices(self, values: NDArray[Any]) -> Iterator[slice]:
-        """Slices of answers that make a bounded amount of reports each; one slice at least."""
+        """Slices of answers, one or more, each of which gives a bounded number of reports."""
         columns = self._randomizer.randomize(values[:0], source=self._source).columns.values()
         width = sum(column.itemsize * math.prod(column.shape[1:]) for column in columns)
         rows = max(1, _BYTES_OF_REPORTS_AT_A_TIME // (width * self._randomizer.model.num_messages))
@@ -114,12 +117,15 @@ class RandomizedReports:
 
 
 def step_of(verb: str, column: Column) -> str:
-    """The current step in words, with the column's name if there are several."""
+    """Current step in words, with the column's name if the task has several columns."""
     return f"{verb} {column.label}" if column.part_of else verb
 
 
 def require_inside(column: Column, clipped: int, flow: DataFlow) -> None:
-    """Refuse the input if all answers are outside the range, of whose ends alone the estimates would tell."""
+    """Refuse the input if all answers are outside the range.
+
+    Estimates would then tell of the ends of the range alone.
+    """
     answered = (flow.received or 0) - flow.missing
     if clipped and clipped >= answered:
         raise InputDataError(
@@ -129,7 +135,7 @@ def require_inside(column: Column, clipped: int, flow: DataFlow) -> None:
 
 
 class PublicReader:
-    """Reader of the public columns that the shuffler keeps, or of row numbers if the shuffler needs them.
+    """Reader of the public columns for the shuffler, or of row numbers if the shuffler needs these.
 
     Guarantees:
         1. Coordinates and weights come out as finite numbers, weights as ones above 0, and labels are never missing:
@@ -158,7 +164,7 @@ class PublicReader:
             self.names = list(self._wrong)
 
     def read(self, batch: pa.RecordBatch, kept: NDArray[np.bool_]) -> pa.Table | None:
-        """The public columns of kept people, in types that a label table can hold; None if there are none."""
+        """Public columns of kept people, in types that a label table can hold; None if there are none."""
         if self._num_rows is not None:
             rows = self._received + np.flatnonzero(kept)
             self._received += batch.num_rows
@@ -173,7 +179,7 @@ class PublicReader:
         return table
 
     def finish(self) -> None:
-        """Refuse the input if a row lacks a value for groups or strata, or the rows are not those of the task."""
+        """Refuse the input if a row lacks a value for groups or strata, or if the number of rows is wrong."""
         if self._num_rows not in (None, self._received):
             raise InputDataError(
                 f"the input must have a row for each of the {self._num_rows} offsets in the task's [shuffler]; it has "
@@ -203,7 +209,10 @@ class PublicReader:
 
 
 class PeopleCheck:
-    """Check that no person answers twice, if the task has a column of names; names are kept in memory."""
+    """Check that no person answers twice, if the task has a column of names.
+
+    Names are kept in memory.
+    """
 
     def __init__(self, column: str | None, *, strip: bool = False) -> None:
         self._column, self._strip = column, strip

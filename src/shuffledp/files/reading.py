@@ -1,4 +1,7 @@
-"""Inputs (files, a table in memory, CSV from a pipe) and their columns in batches; no error shows a row's content."""
+"""Inputs (files, a table in memory, CSV from a pipe) and their columns, read in batches.
+
+No error shows a row's content.
+"""
 
 import csv
 import io
@@ -39,7 +42,7 @@ _LINE_OF_EXCEL = re.compile("sep=.?", re.IGNORECASE)  # tells Excel the separato
 
 @dataclass(frozen=True, slots=True)
 class TableInMemory:
-    """A table in memory as input; messages show nothing of its content."""
+    """Table in memory as input; messages show nothing of its content."""
 
     columns: pa.Table
 
@@ -51,13 +54,13 @@ class TableInMemory:
 
 @dataclass(frozen=True, slots=True)
 class CsvInMemory:
-    """A CSV table from a pipe as input, held in memory only; messages show nothing of its content."""
+    """CSV table from a pipe as input, held in memory only; messages show nothing of its content."""
 
     content: bytes
 
     @classmethod
     def of(cls, stream: BinaryIO) -> "CsvInMemory":
-        """The whole content of a stream; refused if it is too large for memory."""
+        """CSV table from the whole content of a stream; refused if it is too large for memory."""
         content = stream.read(_MOST_HELD + 1)
         if len(content) > _MOST_HELD:
             raise InputDataError(
@@ -87,19 +90,21 @@ Input = OneInput | TableFiles
 
 
 class Watch:
-    """Listener to a stage: its progress, and counts that no output may hold; this base class ignores both."""
+    """Listener to the progress of a stage, and to counts that no output may contain; this base class does nothing."""
 
     def progress(self, step: str, done: int, total: int | None) -> None:
-        """Rows or reports that are done, and their total if it is known."""
+        """Report the number of rows or reports that are done, and the total if it is known."""
 
     def clipped(self, column: str, count: int, received: int, clipping: str) -> None:
-        """Answers of a column outside the range; ``clipping`` says in a sentence how they count.
+        """Report the number of answers outside a column's range; ``clipping`` says in a sentence how they count.
 
         The number depends on people's answers and is protected by nothing: it is for the operator's eyes only.
         """
 
     def decimals(self, column: str, commas: int, points: int) -> None:
-        """Numbers of a column with a decimal comma, and, where commas may be decimal, with a decimal point.
+        """Report how many numbers of a column have a decimal comma, and how many a decimal point.
+
+        Points are counted where commas may be decimal.
 
         Of a whole table one of the two is 0; of shares of it, each by itself.
         """
@@ -127,7 +132,9 @@ def read_batches(
     present: Sequence[str] = (),
     progress: Progress | None = None,
 ) -> Iterator[pa.RecordBatch]:
-    """The named columns in row order, in batches of at most about half a million rows, or fewer if rows are wide.
+    """Batches of the named columns in row order, with at most about half a million rows each.
+
+    They have fewer rows if rows are wide.
 
     CSV (also compressed: ``.csv.gz``) needs a header line, and is separated by commas, or by semicolons or tabs where
     only they leave all columns in the header; its columns come as text, an empty field as null, and batches say whether
@@ -159,7 +166,7 @@ def read_batches(
 def open_batches(
     path: OneInput, columns: Sequence[str], *, encoded: Sequence[str] = (), present: Sequence[str] = ()
 ) -> tuple[int | None, Iterator[pa.RecordBatch]]:
-    """Number of rows, if known, and batches like those of `read_batches`; some may be empty."""
+    """Number of rows, if known, and batches as in `read_batches`; some batches may be empty."""
     total, batches = _batches(path, columns, encoded, present)
     return total, iter(lambda: guarded(path, lambda: next(batches, None)), None)
 
@@ -181,7 +188,7 @@ def _batches(
 
 
 def is_parquet(path: Path) -> bool:
-    """Whether a file that is not empty is Parquet, by its beginning or its name, rather than CSV."""
+    """Whether a nonempty file is Parquet, by its beginning or its name; else it is CSV."""
     beginning = _first_bytes(path)
     if not beginning:
         raise InputDataError(f"{path} is empty.")
@@ -189,7 +196,7 @@ def is_parquet(path: Path) -> bool:
 
 
 def guarded(path: object, step: Callable[[], Result]) -> Result:
-    """The result of a step that reads a file; its own errors, which may quote a row, are replaced.
+    """Result of a step that reads a file; errors of the step are replaced, since they may quote a row.
 
     What the step raises is replaced by an `InputDataError` without its text, raised after the old one is gone, so that
     nothing that prints or records errors finds that attached to it.
@@ -208,7 +215,7 @@ def _unread(path: object, reason: str) -> InputDataError:
 
 
 def open_parquet(path: Path, *, as_dictionaries: Sequence[str] = ()) -> pq.ParquetFile:
-    """An open Parquet file; texts in columns ``as_dictionaries`` come dictionary-encoded; refuses damaged files."""
+    """Open Parquet file, with texts in columns ``as_dictionaries`` dictionary-encoded; refused if damaged."""
     _first_bytes(path)
     return guarded(
         path,
@@ -223,7 +230,7 @@ def open_parquet(path: Path, *, as_dictionaries: Sequence[str] = ()) -> pq.Parqu
 
 
 def parquet_batches(file: pq.ParquetFile, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
-    """Batches of bounded size, of these columns or of all.
+    """Batches of bounded size from a Parquet file, of the given columns or of all.
 
     One row group after the other: an iterator over several keeps what it has read of columns of lists.
     """
@@ -233,7 +240,9 @@ def parquet_batches(file: pq.ParquetFile, columns: Sequence[str] | None = None) 
 
 
 def rows_at_a_time(file: pq.ParquetFile, columns: Sequence[str] | None = None) -> int:
-    """Number of rows of these columns (or of all) to read at once: half a million, or fewer to bound memory.
+    """Number of rows to read at once: half a million, or fewer to bound memory.
+
+    It is for the given columns, or for all.
 
     A row of a column of lists is as wide as its lists are long on average.
     """
@@ -303,7 +312,7 @@ def _csv_batches(path: Path | CsvInMemory, columns: Sequence[str], present: Sequ
 
 
 def csv_header(path: Path | CsvInMemory, wanted: set[str]) -> tuple[list[str], str]:
-    """The fields of the first line that is not blank, and the separator that yields most of the wanted names.
+    """Fields of the first nonblank line, and the separator that yields most of the wanted names.
 
     Commas are taken before semicolons, and these before tabs; if nothing is there that is wanted, whatever makes the
     most fields.
@@ -334,7 +343,7 @@ def _first_row(path: Path | CsvInMemory, delimiter: str) -> list[str]:
 
 
 class _CsvSource(io.RawIOBase):
-    """A file that returns few rows per read, so that batches are bounded, and counts quotation marks."""
+    """CSV file that returns few rows per read, so that batches are bounded, and counts quotation marks."""
 
     def __init__(self, file: pa.NativeFile) -> None:
         super().__init__()
@@ -343,11 +352,11 @@ class _CsvSource(io.RawIOBase):
         self.quotes = 0
 
     def readable(self) -> bool:
-        """Whether the file can be read: always."""
+        """Whether the file can be read, which is always true."""
         return True
 
     def read(self, size: int = -1) -> bytes:
-        """The next bytes: ``size`` of them, or fewer where lines are short."""
+        """Next bytes: ``size`` of them, or fewer where lines are short."""
         content: bytes = self._rest or self._file.read(size)
         line_end, stop = max(b"\n", b"\r", key=content.count), len(content)
         while content.count(line_end, 0, stop) > _ROWS_AT_A_TIME:
@@ -358,7 +367,7 @@ class _CsvSource(io.RawIOBase):
 
 
 def _harmless(error: Exception) -> str:
-    """A reason for the error that quotes nothing from the file."""
+    """Reason for the error in words that quote nothing from the file."""
     if isinstance(error, MemoryError):
         return "it needs more memory than there is, or is damaged"
     if isinstance(error, OSError) and error.errno:

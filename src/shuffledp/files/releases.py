@@ -1,4 +1,4 @@
-"""The end of every run of a task: from the view of each column to estimates, statements and files.
+"""Last steps of every run of a task: from the view of each column to estimates, statements and files.
 
 One machine, an engine, a collection and a relay make views in different ways. From there on there is one way:
 `release_of_views` (or an engine's own sum of summaries) makes the `Release` of a column, `outcome_of` adds results by
@@ -78,7 +78,10 @@ def release_received(
     beside: Path,
     watch: Watch = NOBODY,
 ) -> Outcome:
-    """Release of views of which each is ``received`` when its column's turn comes; `release_of_views` has the rest."""
+    """Release from views that ``received`` returns, each when its column's turn comes.
+
+    The rest is in `release_of_views`.
+    """
 
     def released(column: Column, place: Path) -> ColumnOutcome:
         given = received(column)
@@ -100,7 +103,7 @@ def release_of_views(
     beside: Path,
     shuffler: Shuffler | None = None,
 ) -> ColumnOutcome:
-    """The outcome of a column from its view in parts.
+    """Outcome of a column from its view in parts.
 
     After a shuffle along a graph or inside strata the view is one part.
 
@@ -140,7 +143,7 @@ def outcome_of(
     whole: View | None = None,
     shuffle_result: ShuffleResult | None = None,
 ) -> ColumnOutcome:
-    """The outcome of a column from its release, whose view is in these files.
+    """Outcome of a column from its release, with the files of its view.
 
     Args:
         column: the column.
@@ -168,7 +171,7 @@ def outcome_of(
 
 
 def _with_remarks(column: Column, release: Release, facts: FileFacts) -> Release:
-    """The release with the names of the parties, and remarks on its counts, in its statements."""
+    """Release whose statements also name the parties and have remarks on its counts."""
     remarks, flow = [], facts.flow
     if flow.missing:
         named = bool(column.public) and release.model.shuffle.labels in _LABELS_OF_PEOPLE
@@ -184,7 +187,7 @@ def _with_remarks(column: Column, release: Release, facts: FileFacts) -> Release
 def released_columns(
     task: Task, released: Callable[[Column, Path], ColumnOutcome], folder: Path
 ) -> tuple[ColumnOutcome, ...]:
-    """The outcomes of all columns; ``released`` makes each, and writes its view into its folder, which is made."""
+    """Outcomes of all columns; ``released`` makes each one and writes the view into the column's new folder."""
     done = []
     for column, name in zip(task.columns, task.folders, strict=True):
         place = folder / name
@@ -196,7 +199,7 @@ def released_columns(
 def composed_release(
     task: Task, done: Sequence[ColumnOutcome], earlier: Sequence[EarlierRelease], folder: Path
 ) -> Outcome:
-    """The outcome of the task, composed over columns and earlier releases, compared as it says, and written."""
+    """Outcome of the task: columns and earlier releases composed, compared as the task says, and written."""
     done = _compared(task, done)
     models = [outcome.model for outcome in done]
     largest = max(model.shuffle.largest_group for model in models)
@@ -216,7 +219,7 @@ def composed_release(
 
 
 def _compared(task: Task, done: Sequence[ColumnOutcome]) -> Sequence[ColumnOutcome]:
-    """The outcomes with the comparisons that the task asks for, made from the rows that are released."""
+    """Outcomes with the comparisons that the task asks for, made from the released rows."""
     if not task.release.compare:
         return done
     from shuffledp.survey.comparisons import inside

@@ -1,4 +1,4 @@
-"""Problems of rows by row number, without their content; and the types of columns that readers distinguish."""
+"""Problems of rows by row number, without their content; and types of columns that readers distinguish."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
@@ -40,7 +40,7 @@ class RowProblem:
         self.first += [offset + int(index) + 1 for index in found[:room]]
 
     def require_none(self, column: str, received: int) -> None:
-        """Refuse the input of ``received`` rows if any has the problem; ``column`` is a name such as "column 'age'"."""
+        """Refuse the input of ``received`` rows if a row has the problem; ``column`` is such as "column 'age'"."""
         if self.count:
             raise InputDataError(
                 f"{column} must {self.wanted}; {self.count} of {received} {self.found}: {self}.{self.hint}"
@@ -53,14 +53,14 @@ class RowProblem:
 
 
 class ColumnPart(ABC):
-    """Reader of one private column, of a kind of content: it counts the problems of all batches."""
+    """Base of readers of one private column with one kind of content, which count the problems of all batches."""
 
     def __init__(self, name: str, missing_values: tuple[str, ...]) -> None:
         self.name, self._missing_values = name, missing_values
 
     @abstractmethod
     def problems(self) -> tuple[RowProblem, ...]:
-        """Problems that are refused whatever the task says, the worst first."""
+        """Problems for which the input is always refused, whatever the task says; the worst comes first."""
 
     def _unanswered(self, column: pa.Array) -> NDArray[np.bool_]:
         """Mask of missing answers: nulls, and texts that the task lists as missing values."""
@@ -71,14 +71,14 @@ class ColumnPart(ABC):
 
 
 def plain(column: pa.Array) -> pa.Array:
-    """The column without a dictionary, in a type that pyarrow can search."""
+    """Column without dictionary encoding, in a type that pyarrow can search."""
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     return searchable(column)
 
 
 def searchable(column: pa.Array) -> pa.Array:
-    """The column in a type that pyarrow can search."""
+    """Column in a type that pyarrow can search."""
     return column.cast(_SEARCHABLE.get(column.type, column.type))
 
 
@@ -93,12 +93,12 @@ def is_number(kind: pa.DataType) -> bool:
 
 
 def type_name(kind: pa.DataType) -> str:
-    """Name of a type in one or two words; the names of nested fields stay out."""
+    """Name of a type in one or two words, without the names of nested fields."""
     return str(kind) if kind.num_fields == 0 else type(kind).__name__.removesuffix("Type").lower()
 
 
 def stripped(column: pa.Array) -> pa.Array:
-    """The column with blanks around texts removed; a dictionary may then hold a text twice."""
+    """Column with blanks around texts removed; a dictionary may then contain a text twice."""
     if pa.types.is_dictionary(column.type):
         return pa.DictionaryArray.from_arrays(column.indices, stripped(column.dictionary))
     column = searchable(column)

@@ -1,4 +1,6 @@
-"""A view in parts from reports in parts; a uniform shuffle uses buckets on disk, any other works in memory.
+"""Shuffled view in parts, made from reports in parts.
+
+A uniform shuffle uses buckets on disk, any other shuffle works in memory.
 
 More reports than memory holds are scattered to buckets on disk, each to one drawn uniformly and independently; each
 bucket, read back, becomes a `View`, whose constructor permutes it; the buckets follow one another. Every order of all
@@ -35,7 +37,7 @@ _BYTES_OF_PLACE = 8  # bytes of a permutation per report
 def shuffled(
     column: Column, parts: Iterable[ReportPart], folder: Path, *, beside: Path, source: RandomSource
 ) -> Iterator[ShuffledParts]:
-    """The shuffled view of all reports; data on disk in between are removed when the block ends.
+    """Shuffled view of all reports; temporary data on disk are removed when the block ends.
 
     All ``parts`` are taken before the block begins; ``folder`` is a private place on a disk with room for all reports,
     and ``beside`` the folder of the task file.
@@ -59,7 +61,7 @@ def shuffled(
 
 
 def _in_their_rounds(column: Column, parts: Iterable[ReportPart]) -> Iterator[ReportPart]:
-    """The parts unchanged; refused if messages of a person are not in the order of their rounds."""
+    """Unchanged parts; refused if a person's messages are not in the order of their rounds."""
     first = 0
     for reports, public in parts:
         wrong = reports.misplaced(first=first)
@@ -75,7 +77,7 @@ def _in_their_rounds(column: Column, parts: Iterable[ReportPart]) -> Iterator[Re
 
 
 def shuffler_for(column: Column, public: Table | None, num_users: int, beside: Path) -> Shuffler:
-    """The shuffler of the task, with the groups or strata of these people, or the graph of their walks.
+    """Shuffler of the task, with these people's groups or strata, or the graph of their walks.
 
     Raises:
         BatchTooSmallError: if a stratum has fewer people than the task's smallest batch.
@@ -86,7 +88,7 @@ def shuffler_for(column: Column, public: Table | None, num_users: int, beside: P
 
 
 def _numbered_rows(people: Table, num_rows: int) -> NDArray[np.int64]:
-    """The input's row number of each person, in order."""
+    """Row number of each person in the input, in the order of people."""
     rows = people[ROW].astype(np.int64)
     if (np.diff(rows, prepend=-1, append=num_rows) < 1).any():
         raise InputDataError(f"the reports must be those of rows 0 to {num_rows - 1} of the input, in order.")
@@ -102,7 +104,7 @@ def _shuffled_in_memory(
 
 
 def _together(column: Column, parts: Iterable[ReportPart]) -> tuple[Reports, Table | None]:
-    """All reports, and the public columns of their people; the parts are not kept."""
+    """All reports as one value, and the public columns of their people; the parts are not kept."""
     taken, attached = [], []
     for reports, columns in parts:
         taken.append(reports)
@@ -118,7 +120,7 @@ def _together(column: Column, parts: Iterable[ReportPart]) -> tuple[Reports, Tab
 
 
 class ReportSpool:
-    """Spool that takes reports in parts, in any amount, and returns views of them in uniformly random order.
+    """Spool that takes reports in parts of any size, and returns views of them in uniformly random order.
 
     A context manager: the buckets lie in a private folder, which is removed at the end whatever happens; only a process
     that is killed (``SIGKILL``, a power cut) leaves it, with the reports in it before they are shuffled.
@@ -157,7 +159,7 @@ class ReportSpool:
             self._buckets.remove()
 
     def add(self, reports: Reports) -> None:
-        """Add reports, all of one model."""
+        """Add reports; all reports in a spool are of one model."""
         self._empty = reports.take(slice(0, 0)) if self._empty is None else self._empty
         self.num_reports += len(reports)
         self._seeded |= reports.seeded
@@ -168,11 +170,14 @@ class ReportSpool:
 
     @property
     def num_users(self) -> int:
-        """Number of people who sent the reports so far; refused if people sent different numbers of reports."""
+        """Number of people who sent reports so far; refused if some sent more reports than others."""
         return 0 if self._empty is None else self._empty.model.num_users_of(self.num_reports)
 
     def views(self, shuffle: ShuffleModel) -> Iterator[View]:
-        """Views of all reports, one bucket or less each, which empties the spool; refused if it is empty."""
+        """Views of all reports, with one bucket or less in each; this empties the spool.
+
+        It is refused if the spool is empty.
+        """
         if self._empty is None:
             raise LocalProtocolError("a spool must be given reports before it gives back views; got none.")
         if self._buckets is None:
@@ -197,7 +202,7 @@ class ReportSpool:
 
 
 class _Buckets:
-    """Raw columns, one file per bucket and column; only their owner can read the folder and the files."""
+    """Raw columns on disk, in one file for each bucket and column; only the owner can read them."""
 
     def __init__(self, folder: Path, like: Reports) -> None:
         self._path = Path(tempfile.mkdtemp(prefix=".buckets.", dir=folder))

@@ -1,4 +1,6 @@
-"""The three stages of a task, from file to file and all at once; each private column by itself.
+"""The three stages of a task, each from file to file, and all stages at once.
+
+Each private column is treated by itself.
 
 Everything of the flow is in the four functions: what a stage reads, the one step that it takes with each column, and
 what it writes. Columns draw one after the other from one source, which hands out no word twice: a substream by the
@@ -37,7 +39,7 @@ _HERE = Path()
 def randomize(
     task: Task, answers: Input, output: Path, *, source: RandomSource | None = None, watch: Watch = NOBODY
 ) -> StageOutcome:
-    """Stage 1, on the devices: answers in, a file of reports for each column out, in the order of the people.
+    """Stage 1, on the devices: reads answers, and writes a file of reports for each column in people's order.
 
     The input is read once for each column. Memory: one batch of the input and its reports, and the names of the people
     if the task asks for them.
@@ -74,7 +76,9 @@ def shuffle(
     watch: Watch = NOBODY,
     beside: Path = _HERE,
 ) -> StageOutcome:
-    """Stage 2, at the shuffler: the reports of each column in, its view out; each column is shuffled independently.
+    """Stage 2, at the shuffler: reads the reports of each column, and writes its view.
+
+    Each column is shuffled independently.
 
     Memory: for a uniform shuffle a few hundred MiB or three times a 256th of the reports, whichever is more (the others
     lie in buckets in a private folder beside the output); for any other, all reports and a permutation of them, and the
@@ -113,7 +117,7 @@ def shuffle(
 def analyze(
     task: Task, views: Path, folder: Path, *, earlier: Sequence[Path] = (), watch: Watch = NOBODY, beside: Path = _HERE
 ) -> Outcome:
-    """Stage 3, at the analyst: the view of each column in; the view, estimates and statements out.
+    """Stage 3, at the analyst: reads the view of each column; writes the view, estimates and statements.
 
     Memory: a part of the view after a uniform shuffle, the whole view after any other.
 
@@ -148,7 +152,7 @@ def run(
     beside: Path = _HERE,
     demonstration: bool = False,
 ) -> Outcome:
-    """All stages in one place, whose operator sees the raw answers; the statements say so.
+    """Run all stages in one place, whose operator sees the raw answers, as the statements say.
 
     The input is read once for each column. Memory: what `randomize` and `shuffle` take; the raw answers are never held
     together, and nothing is kept of one column for the next but its estimate.
@@ -177,7 +181,7 @@ def run(
 
 
 def given_files(task: Task, stage: Path) -> tuple[Path, ...]:
-    """The file of each column from the stage before; refused, before any work, if one is absent."""
+    """File of each column from the stage before; refused, before any work, if one file is absent."""
     files = task.stage_files(stage)
     if task.in_blocks and not all(file.exists() for file in files):
         names = ", ".join(file.name for file in files)
@@ -186,7 +190,7 @@ def given_files(task: Task, stage: Path) -> tuple[Path, ...]:
 
 
 def stage_of(column: Column, facts: FileFacts, num_reports: int, *, is_secret: bool = False) -> ColumnStage:
-    """The result of a stage that wrote files with these facts."""
+    """Result of a stage that wrote files with these facts."""
     return ColumnStage(
         column=column, flow=facts.flow, num_reports=num_reports, seeded=facts.seeded, is_secret=is_secret
     )

@@ -1,4 +1,4 @@
-"""Several files as one table: their order, the agreement of their columns, and their rows in sequence.
+"""Several files as one table: the order of files, the agreement of their columns, and the sequence of rows.
 
 Whatever holds the rows, the next of them are read in another thread while the last ones are worked on.
 """
@@ -31,7 +31,7 @@ _ASIDE = (".", "_")  # first letters of files in a folder that are not part of i
 
 
 def table_files(paths: Sequence[Path]) -> Path | TableFiles:
-    """The files of one table, sorted by name; in a folder, names that begin with . or _ are skipped.
+    """Files of one table, sorted by name; in a folder, names that begin with . or _ are skipped.
 
     Raises:
         InvalidParameterError: if there is no file, a folder holds folders, or a file is named twice.
@@ -64,7 +64,7 @@ def read_table(
     present: Sequence[str] = (),
     progress: Progress | None = None,
 ) -> Iterator[pa.RecordBatch]:
-    """Batches as of `shuffledp.files.reading.read_batches`, from one file or several, some of which may be empty.
+    """Batches as in `shuffledp.files.reading.read_batches`, from one file or several, of which some may be empty.
 
     Raises:
         InvalidParameterError: if there is no such file, or it may not be read.
@@ -91,7 +91,7 @@ def read_table(
 
 
 def _read_ahead(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The batches unchanged; each is read while the one before is in use."""
+    """Unchanged batches; each is read while the batch before is in use."""
     with ThreadPoolExecutor(1) as reader:
         coming = reader.submit(next, batches, None)
         while (batch := coming.result()) is not None:
@@ -101,7 +101,7 @@ def _read_ahead(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 @dataclass(frozen=True, slots=True)
 class _Layout:
-    """Format and columns of a file; for Parquet also the types of the named columns and the number of rows."""
+    """Format and columns of a file; for Parquet also types of the named columns, and the number of rows."""
 
     kind: str
     columns: list[str]

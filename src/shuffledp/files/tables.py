@@ -1,4 +1,4 @@
-"""Tables in memory in the place of files: answers of pandas, polars, Arrow or plain Python, and tasks run on them."""
+"""Tables in memory in place of files, from pandas, polars, Arrow or plain Python, and tasks run on them."""
 
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,7 +17,7 @@ from shuffledp.survey import Column, Outcome, Task
 
 
 def run(task: Task, answers: Any, *, source: RandomSource | None, earlier: Sequence[Path], beside: Path) -> Outcome:
-    """The outcome of all stages of a task on a table, as in `Task.run`.
+    """Outcome of all stages of a task on a table in memory, as in `Task.run`.
 
     What a stage would hand on in files lies in a private folder, which is gone in the end.
     """
@@ -34,7 +34,7 @@ def _named(column: Column) -> Iterable[str]:
 
 
 def _as_table(answers: Any, wanted: Iterable[str]) -> TableInMemory:
-    """The columns named by a task, from any table type; errors show nothing of their content."""
+    """Table with the columns that a task names, from any table type; errors show nothing of their content."""
     if isinstance(answers, pa.Table | pa.RecordBatch):
         names = answers.column_names
     elif isinstance(answers, Mapping) or hasattr(answers, "columns"):

@@ -1,4 +1,4 @@
-"""Ticks in columns of a table: lists of options in one column, or a column of truth values for each option."""
+"""Ticks in a table: one column with lists of options, or a column of truth values for each option."""
 
 import numpy as np
 import pyarrow as pa
@@ -14,7 +14,7 @@ _TICKED, _NOT_TICKED = ("true", "yes", "1"), ("false", "no", "0", "")
 
 
 class TickLists(ColumnPart):
-    """Reader of lists of options: Arrow lists of texts, or texts in which a separator stands between options.
+    """Reader of lists of options: Arrow lists of texts, or texts with a separator between options.
 
     An empty text or list says "none of these", and so does an empty field of a CSV file; blanks around options, an
     option that is repeated, and a separator at the end do not matter.
@@ -28,7 +28,7 @@ class TickLists(ColumnPart):
         )
 
     def read(self, column: pa.Array, received: int, *, is_csv: bool) -> Read:
-        """Ticks, shape (rows, options), the mask of rows with something else, and the mask of missing answers."""
+        """Ticks, shape (rows, options); the mask of wrong rows; and the mask of missing answers."""
         column = column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
         kind = column.type
         missing = np.zeros(len(column), dtype=np.bool_)
@@ -50,7 +50,7 @@ class TickLists(ColumnPart):
         return ticks, wrong, missing
 
     def problems(self) -> tuple[RowProblem, ...]:
-        """Rows that hold something else than options."""
+        """Rows with an entry that is no option."""
         return (self._unknown,)
 
     def _lists(self, column: pa.Array) -> pa.Array:
@@ -64,7 +64,10 @@ class TickLists(ColumnPart):
     def _ticks(
         self, lists: pa.Array, missing: NDArray[np.bool_], *, may_be_empty: bool
     ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Ticks, and the mask of rows with an item that is no option; an item between separators may be empty."""
+        """Ticks, and the mask of rows with an item that is no option.
+
+        Between separators an item may be empty.
+        """
         lengths = pc.list_value_length(lists).fill_null(0).to_numpy(zero_copy_only=False)
         rows = np.repeat(np.arange(len(lists)), lengths)
         items = pc.utf8_trim_whitespace(lists.flatten()).cast(pa.large_string())
@@ -94,7 +97,7 @@ class TickColumn(ColumnPart):
         self._unknown = RowProblem("hold true or false, yes or no, 1 or 0, or nothing where an option is not ticked")
 
     def read(self, column: pa.Array, received: int, *, is_csv: bool) -> Read:
-        """Whether an option was ticked, the mask of other answers, and the mask of missing ones."""
+        """Mask of ticks, mask of wrong answers, and mask of missing answers."""
         column = plain(column)
         kind = column.type
         missing = np.asarray(column.is_null(nan_is_null=True)) & (not is_csv)
@@ -117,5 +120,5 @@ class TickColumn(ColumnPart):
         return ticked & ~missing, wrong, missing
 
     def problems(self) -> tuple[RowProblem, ...]:
-        """Rows that hold neither a tick nor none, by what this library reads as one."""
+        """Rows with an entry that this library reads neither as a tick nor as no tick."""
         return (self._unknown,)

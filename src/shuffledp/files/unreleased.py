@@ -1,4 +1,4 @@
-"""The statement of a collection whose reports the analyst opened, but of which nothing was released.
+"""Statement of a collection whose reports the analyst opened without releasing anything.
 
 People lose by what somebody has seen, whether or not anything came of it. So there is a ``statement.json`` as of a
 release, without estimates, which says why there are none, and which ``--earlier`` counts with the next attempt.
@@ -42,7 +42,7 @@ def write_unreleased(
     force: bool = False,
     maker: str = "",
 ) -> None:
-    """Write the loss that people may have in a collection of which nothing is released.
+    """Write a statement of the privacy loss that people may have in a collection without a release.
 
     Guarantees:
         1. The loss stated is that of a release of as many people, where the shuffle was uniform; of any other it is
@@ -90,7 +90,7 @@ def write_unreleased(
 
 
 def _seen(column: Column, people: int, *, is_shuffled: bool) -> tuple[ProtocolModel, tuple[PrivacyStatement, ...]]:
-    """Protocol model for this number of people, and its statements about their opened reports."""
+    """Protocol model for this number of people, and statements about the reports that were opened."""
     local, delta = column.randomizer.randomizer().model, column.release.delta
     is_covered = local.num_messages == 1 or isinstance(local, TicksModel) or local.is_all_or_nothing
     if is_shuffled and column.shuffler.is_uniform and is_covered and people > column.people.fakes:

@@ -1,4 +1,4 @@
-"""Output that is whole or absent, and never replaces foreign files; and the files of a release."""
+"""Output that is complete or absent, and never replaces foreign files; and the files of a release."""
 
 import csv
 import json
@@ -30,7 +30,7 @@ _FORMULA = re.compile(r"[=@+-](?![0-9.]+$)")  # beginning of a formula, but not 
 
 
 def is_release(folder: Path) -> bool:
-    """Whether all content of a folder was written by this library, as one release."""
+    """Whether this library wrote all content of a folder, as one release."""
     listed = _listed_files(folder / STATEMENT)
     columns = {name.partition("/")[0] for name in listed if "/" in name}
     ours = listed | _drawn_files(folder / _PAGE) if listed else set()
@@ -42,7 +42,7 @@ def is_release(folder: Path) -> bool:
 
 
 def _is_part(folder: Path, listed: set[str]) -> bool:
-    """Whether a folder in a release belongs to a column, or to the parts of a view that the release lists."""
+    """Whether a folder inside a release belongs to a column, or to the listed parts of a view."""
     return is_release(folder) or all(f"{folder.name}/{entry.name}" in listed for entry in folder.iterdir())
 
 
@@ -59,7 +59,7 @@ def is_stage(folder: Path) -> bool:
 def new_folder(
     path: Path, *, force: bool = False, is_ours: Callable[[Path], bool] = is_release, maker: str = ""
 ) -> Iterator[Path]:
-    """A folder to fill, which gets its name only if the block ends without an error.
+    """New folder to fill, which gets its name only if the block ends without an error.
 
     Until then it is in a private folder next to it. A symbolic link is followed. Whatever ends the block, or the
     exchange with an earlier output, that one is in its place again; a process that is killed (``SIGKILL``, a power cut)
@@ -102,7 +102,9 @@ def _hidden(maker: str) -> str:
 
 @contextmanager
 def new_file(path: Path, *, force: bool = False, is_ours: Callable[[Path], bool] | None = None) -> Iterator[Path]:
-    """A file to write, which gets its name only if the block ends without an error, with files beside it.
+    """New file to write, which gets its name only if the block ends without an error.
+
+    Files beside it are moved with it.
 
     Until then they are in a private folder next to it, and all take their places or none, as in `new_folder`.
 
@@ -124,7 +126,7 @@ def new_file(path: Path, *, force: bool = False, is_ours: Callable[[Path], bool]
 
 
 def _take_places(written: Sequence[Path], folder: Path, maker: str = "") -> None:
-    """Move files or folders into a folder, over earlier ones of the same names; all of them or none.
+    """Move files or folders into a folder, all or none; earlier ones of the same names are replaced.
 
     They are on the disk before anything is moved. What is replaced is deleted when all is done, and never before.
     """
@@ -153,7 +155,7 @@ def _take_places(written: Sequence[Path], folder: Path, maker: str = "") -> None
 
 
 def sync(path: Path) -> None:
-    """Flush a file's content, or a folder's list of names, to disk as far as the file system does that."""
+    """Flush a file's content, or a folder's list of names, to disk, as far as the file system allows."""
     is_folder = path.is_dir()
     with suppress(OSError) if is_folder else nullcontext():
         handle = os.open(path, os.O_RDONLY if is_folder else os.O_RDWR)
@@ -165,7 +167,7 @@ def sync(path: Path) -> None:
 
 @contextmanager
 def _private_place(path: Path, maker: str = "") -> Iterator[tuple[Path, Path]]:
-    """The path of the output, and a private folder on the same file system, so that a rename is one step.
+    """Path of the output, and a private folder on the same file system, so that a rename is one step.
 
     Errors of the operating system become ours; folders that had to be made are taken away again if they stay empty.
     """
@@ -198,7 +200,10 @@ def _private_place(path: Path, maker: str = "") -> Iterator[tuple[Path, Path]]:
 
 @contextmanager
 def _undisturbed() -> Iterator[None]:
-    """Defer signals that end the process until the block is done, so that it is never half done."""
+    """Context that defers signals to end the process until the block is done.
+
+    So the block is never half done.
+    """
     if threading.current_thread() is not threading.main_thread():  # only the main thread gets signals
         yield
         return
@@ -234,7 +239,7 @@ def _check(path: Path, force: bool, is_ours: Callable[[Path], bool], *, folder: 
 
 
 def _listed_files(mark: Path) -> set[str]:
-    """The files that an output's ``statement.json`` lists; empty if the file is something else."""
+    """Files that an output's ``statement.json`` lists; empty if the file is something else."""
     try:
         content = json.loads(mark.read_text(encoding="utf-8"))
         return {STATEMENT, *content["files"]} if "task_sha256" in content else set()
@@ -243,7 +248,7 @@ def _listed_files(mark: Path) -> set[str]:
 
 
 def _drawn_files(page: Path) -> set[str]:
-    """The page of a release and the figures that it names; no other files count as ours."""
+    """Page of a release and the figures that it names; no other files count as ours."""
     try:
         named = _FIGURES.findall(page.read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -259,7 +264,7 @@ def _is_our_file(path: Path) -> bool:
 
 
 def write_outcome(outcome: ColumnOutcome, folder: Path) -> ColumnOutcome:
-    """Write estimates and statements beside the view; returns the outcome with the digests of these files."""
+    """Write estimates and statements beside the view; returns the outcome with the digests of the new files."""
     outcome = outcome.with_files(folder, _write_places(outcome, folder))
     places = () if outcome.shuffle_result is None else outcome.shuffle_result.further_columns
     _write_estimates(folder / "estimates.csv", outcome.rows(), places, seeded=outcome.seeded)
@@ -298,7 +303,7 @@ def write_statement(content: dict[str, Any], folder: Path) -> None:
 
 
 def _write_estimates(path: Path, rows: Iterable[dict[str, Any]], places: Sequence[str], *, seeded: bool) -> None:
-    """Write one row per target, with texts in quotation marks; ``seeded`` is a column only if true.
+    """Write one row per target, with texts in quotation marks; column ``seeded`` exists only if true.
 
     The columns of ``places`` come after those of every estimate.
 
@@ -315,7 +320,7 @@ def _write_estimates(path: Path, rows: Iterable[dict[str, Any]], places: Sequenc
 
 
 def _write_places(outcome: ColumnOutcome, folder: Path) -> tuple[str, ...]:
-    """Write the place of each person's slot if no public column tells it; returns the names of files."""
+    """Write a table of each person's place, if no public column tells it; returns the names of files."""
     regions, of_slot = outcome.regions, None if outcome.shuffle_result is None else outcome.shuffle_result.of_slot
     if regions is None or of_slot is None:
         return ()
@@ -333,5 +338,5 @@ def _place(where: Mapping[str, Any]) -> str:
 
 
 def _harmless(text: str) -> str:
-    """Text that no spreadsheet takes for a formula; an apostrophe before it where needed."""
+    """Text that spreadsheets take for no formula; it begins with an apostrophe where needed."""
     return f"'{text}" if _FORMULA.match(text) else text
