@@ -1,4 +1,6 @@
-"""Leakage about one person whose household answers alike: k-ary response, uniform shuffle, exact.
+"""Leakage about one person whose household gives equal answers.
+
+It is exact, for k-ary response and a uniform shuffle.
 
 A block of h people, the target among them, all hold one value, drawn uniformly; the n - h others are independent and
 uniform. Given the histogram of reports the value of the fullest bin is the best guess, so that with L the load of the
@@ -57,7 +59,7 @@ class HouseholdLeakage:
 
 
 def household_leakage(model: ProtocolModel, *, household: int, agreement: float = 1.0) -> HouseholdLeakage:
-    """Leakage about one person whose household answers alike with a given chance.
+    """Leakage about one person, if all people of the household answer alike with a given chance.
 
     Guarantees:
         1. Exact for k-ary randomized response behind a uniform shuffle, a uniform prior, and any number of people.
@@ -108,7 +110,7 @@ def household_leakage(model: ProtocolModel, *, household: int, agreement: float 
 
 
 def _vulnerability(people: int, size: int, truth: float, household: int) -> float:
-    """V of a household that surely agrees."""
+    """Vulnerability of one person in a household whose answers surely agree."""
     if size == 1:
         return 1.0
     lie = (1 - truth) / (size - 1)
@@ -116,7 +118,10 @@ def _vulnerability(people: int, size: int, truth: float, household: int) -> floa
 
 
 def _worth(people: int, size: int, chances: tuple[float, float], household: int, loads: Floats) -> Floats:
-    """Chance that the value of the fullest bin is right, given the load of that bin; truth and lie have ``chances``."""
+    """Chance that the value of the fullest bin is right, given this bin's load.
+
+    Truth and lie have ``chances``.
+    """
     truth, lie = chances
     total = np.zeros(loads.size)
     for inside in range(household + 1):

@@ -16,7 +16,7 @@ from shuffledp.core.validate import instance_of
 
 
 def prior(prior: ArrayLike | None) -> Fraction | float:
-    """Prior Bayes vulnerability: the probability of a right guess before anything is seen, the prior's largest entry.
+    """Prior Bayes vulnerability: the probability of a right guess from the prior alone, its largest entry.
 
     Args:
         prior: shape (inputs,); adds up to 1. None, uniform elsewhere, is refused: it does not say of how many.
@@ -58,7 +58,7 @@ def posterior(prior: ArrayLike | None, channel: Channel) -> Fraction | float:
 
 
 def additive_leakage(prior: ArrayLike | None, channel: Channel) -> Fraction | float:
-    """Additive Bayes leakage: the growth of the probability of a right guess by the output, from 0 to 1.
+    """Additive Bayes leakage: the increase of the probability of a right guess by the output, from 0 to 1.
 
     The arguments are those of `posterior`, and so are the errors.
     """
@@ -74,7 +74,7 @@ def multiplicative_leakage(prior: ArrayLike | None, channel: Channel) -> Fractio
 
 
 def capacity(channel: Channel) -> Fraction | float:
-    """Multiplicative Bayes capacity: the largest multiplicative leakage over all priors and all nonnegative gains.
+    """Multiplicative Bayes capacity: the largest multiplicative leakage over all priors and nonnegative gains.
 
     Formula: the sum of the largest entries of the columns. The uniform prior attains it.
 
@@ -94,7 +94,7 @@ def capacity(channel: Channel) -> Fraction | float:
 
 
 def strategy(prior: ArrayLike | None, channel: Channel) -> dict[Hashable, Hashable]:
-    """Best guess for every possible output: the most likely input, or the first of several equally likely ones.
+    """Best guess for every possible output: the most likely input, or the first of several.
 
     The arguments are those of `posterior`, and so are the errors.
     """
@@ -109,7 +109,7 @@ def strategy(prior: ArrayLike | None, channel: Channel) -> dict[Hashable, Hashab
 
 
 def plain(value: Any) -> Fraction | float:
-    """Number as a fraction if it is one, else as a float."""
+    """Number as a fraction if it is a fraction, else as a float."""
     return value if isinstance(value, Fraction) else float(value)
 
 

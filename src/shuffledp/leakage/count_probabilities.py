@@ -1,4 +1,4 @@
-"""Poisson and binomial probabilities with 14 digits up to billions of counts, and a rule for sums over many counts.
+"""Poisson and binomial probabilities with 14 digits up to billions of counts, and a rule for long sums over counts.
 
 Loader's saddle-point form: the logarithm of a factorial, of which large numbers lose seven digits, never appears.
 
@@ -75,7 +75,9 @@ def binomial(counts: ArrayLike, trials: ArrayLike, chance: float) -> Floats:
 
 
 def window(trials: float, chance: float, *, nats: float = NEGLIGIBLE) -> tuple[int, int]:
-    """First and last likely count: beyond either lies a probability of at most exp(-nats) under Bin(trials, chance).
+    """Smallest and largest likely count of Bin(trials, chance).
+
+    Beyond either lies a probability of at most exp(-nats).
 
     The same holds for the Poisson law of mean ``trials * chance`` (Bernstein), of which counts may exceed ``trials``.
     """
@@ -85,7 +87,7 @@ def window(trials: float, chance: float, *, nats: float = NEGLIGIBLE) -> tuple[i
 
 
 def integer_quadrature(count: int, smoothness: float) -> tuple[Integers, Floats]:
-    """Nodes and weights for a sum over 0, ..., count - 1 of a function that is smooth over blocks of this length.
+    """Nodes and weights for a sum over 0, ..., count - 1 of a function that is smooth on blocks of a given length.
 
     Blocks have 16 rounded Chebyshev nodes, with weights that are exact for polynomials of degree 15 summed over the
     integers of the block. Blocks that are hardly longer are summed in full.

@@ -51,7 +51,9 @@ def _likely_histograms(count: int, chances: Floats) -> float:
 
 
 def expected_excess(chances: Floats, values: Floats, slots: Slots) -> tuple[float, float]:
-    """Expected excess E[max over guesses w of sum over slots of weight * (values[w, z] - values[0, z])], and its error.
+    """Expected excess of the best guess over the first one, and a bound on its error.
+
+    The excess is E[max over guesses w of the sum over slots of weight * (values[w, z] - values[0, z])].
 
     Reports z are independent, of law ``chances``, and the weights of all slots add up to 1. Left out are histograms of
     probability below 1e-24, if there are more than half a million; of less, if some report is worth far more than
@@ -83,7 +85,10 @@ def expected_excess(chances: Floats, values: Floats, slots: Slots) -> tuple[floa
 def _histograms(
     count: int, chances: Floats, values: Floats, rarity: float, left_out: list[float]
 ) -> Iterator[tuple[Floats, Floats]]:
-    """Blocks of histograms of ``count`` reports: probabilities, and sums of values for each guess; see `_spread`."""
+    """Blocks of histograms of ``count`` reports: probabilities, and each guess's sum of values.
+
+    See also `_spread`.
+    """
     if len(chances) == 1:
         yield np.ones(1), count * values
         return
@@ -118,7 +123,9 @@ def _spread(
     windows: list[tuple[int, int]],
     rare: tuple[float, list[float]],
 ) -> tuple[Floats, Floats]:
-    """Multinomial counts of the remaining kinds; outcomes below the probability ``rare`` are pruned.
+    """Blocks of histograms extended by the remaining kinds of reports; rare outcomes are left out.
+
+    The counts are multinomial, and rare outcomes are those below a given probability.
 
     ``rare`` is that probability, and a list to which those of what is left out are added.
     """
@@ -141,7 +148,7 @@ def _spread(
 
 
 def exact_mean_best(chances: NDArray[Any], values: NDArray[Any], count: int) -> Fraction:
-    """Exact expectation of the largest mean of values over ``count`` reports, in fractions, by all histograms."""
+    """Exact expected largest mean of values over ``count`` reports, in fractions, by all histograms."""
     kinds, total = len(chances), Fraction(0)
     for bars in combinations(range(count + kinds - 1), kinds - 1):
         ends = (-1, *bars, count + kinds - 1)
@@ -191,13 +198,16 @@ def by_convolution(chances: Floats, values: Floats, slots: Slots, points: int | 
 
 
 def _from_normal(chances: Floats, centered: Floats, slots: Slots) -> float:
-    """Distance of a sum, and of its positive part, from a normal law: the sum of third moments over the variance."""
+    """Distance of a sum from a normal law: the sum of third moments over the variance.
+
+    It also holds for the positive part of the sum.
+    """
     squares = sum(count * weight**2 for weight, count in slots) * float(centered**2 @ chances)
     return sum(count * weight**3 for weight, count in slots) * float(np.abs(centered) ** 3 @ chances) / squares
 
 
 def _law_on_grid(chances: Floats, steps: Floats, slots: Slots, points: int) -> Floats:
-    """Probabilities of the weighted sum on the grid, whose middle point is 0."""
+    """Probabilities of the weighted sum on the grid, whose middle point means 0."""
     product = np.ones(points // 2 + 1, dtype=np.complex128)
     for weight, count in slots:
         law, sums, power = chances, weight * steps, count
@@ -246,7 +256,7 @@ def by_sampling(
 
 
 def _hardly_exceeded(chances: Floats, relative: Floats, slots: Slots) -> float:
-    """Bound that the sum of a guess exceeds with probability exp(-46) at most, and never above one report's worth."""
+    """Bound that a guess's sum exceeds with probability exp(-46) at most, and never above one report's worth."""
     mean = chances @ relative
     centered = relative - mean
     squares = sum(count * weight**2 for weight, count in slots)
@@ -257,7 +267,7 @@ def _hardly_exceeded(chances: Floats, relative: Floats, slots: Slots) -> float:
 
 
 def by_normal_limit(chances: Floats, values: Floats, slots: Slots) -> float:
-    """Expected excess of the better of two guesses, with their difference taken as normal."""
+    """Expected excess of the better of two guesses, if their difference had a normal law."""
     difference = values[1] - values[0]
     mean = float(difference @ chances)
     variance = float((difference - mean) ** 2 @ chances) * sum(count * weight**2 for weight, count in slots)
@@ -265,12 +275,12 @@ def by_normal_limit(chances: Floats, values: Floats, slots: Slots) -> float:
 
 
 def normal_excess(mean: float, deviation: float) -> float:
-    """Expected positive part of a random number with a normal law."""
+    """Expected positive part of a normal random number with this mean and deviation."""
     return float(normal_excesses(np.array([mean]), np.array([deviation]))[0])
 
 
 def normal_excesses(means: Floats, deviations: Floats) -> Floats:
-    """Expected positive parts of several random numbers with normal laws."""
+    """Expected positive parts of normal random numbers with these means and deviations."""
     from scipy.special import erfc
 
     known = np.where(deviations > 0, deviations, 1.0)

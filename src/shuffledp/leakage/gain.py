@@ -64,7 +64,7 @@ def posterior(prior: ArrayLike | None, channel: Channel, gain: ArrayLike) -> Fra
 
 
 def additive_leakage(prior: ArrayLike | None, channel: Channel, gain: ArrayLike) -> Fraction | float:
-    """Additive g-leakage: the growth of the best action's expected gain by the output, 0 or more.
+    """Additive g-leakage: the increase of the best action's expected gain by the output, 0 or more.
 
     The arguments are those of `posterior`, and so are the errors.
     """
@@ -121,7 +121,7 @@ def capacity(channel: Channel, gain: ArrayLike) -> float:
 
 
 def strategy(prior: ArrayLike | None, channel: Channel, gain: ArrayLike) -> dict[Hashable, int]:
-    """Best action for every possible output, as a row of the gain; the first of several equally good ones.
+    """Best action for every possible output, as a row number of the gain; the first of equally good ones.
 
     The arguments are those of `posterior`, and so are the errors.
     """
@@ -163,7 +163,7 @@ def _after_and_before(
 
 
 def _best_ratio(matrix: NDArray[np.float64], table: NDArray[np.float64]) -> float:
-    """Largest gain of the actions over weights on inputs, where no action is worth more than 1 beforehand.
+    """Largest gain of the actions over weights of inputs that make no action worth more than 1 beforehand.
 
     Variables: the weights (inputs), their parts for each pair of an output and an action, and 0 or 1 for each pair,
     which chooses one action for each output. The parts for one output add up to the weights, and each part is worth at
@@ -195,7 +195,7 @@ def _best_ratio(matrix: NDArray[np.float64], table: NDArray[np.float64]) -> floa
 
 
 def equivalent(channel: Channel, other: Channel) -> bool:
-    """Whether two channels have one reduced form, and so tell the same about their input.
+    """Whether two channels have the same reduced form, and so tell equally much about their input.
 
     Then they have the same posterior beliefs, with the same probabilities, under every prior. Exact if both channels
     are; else entries may differ by 1e-9.
@@ -266,7 +266,7 @@ def refines(channel: Channel, other: Channel) -> bool:
 
 
 def _error_of_best(given: NDArray[np.float64], wanted: NDArray[np.float64], options: Any) -> float | None:
-    """Largest entrywise distance of ``given @ D`` from ``wanted`` for the best channel D found; None if none was.
+    """Largest entrywise distance of ``given @ D`` from ``wanted``, for the best D found; None if none is found.
 
     Variables: the entries of D, row by row, and the error. What the solver returns is made a channel and measured anew.
     """

@@ -1,4 +1,4 @@
-"""Scores of guesses: the evidence of each report for each guess, as in every formula about shuffled reports.
+"""Scores of guesses: how much each report speaks for each guess, as used for all kinds of shuffles.
 
 With the prior pi of a person's value x, the local channel R, the gain g(w, x) of the guess w, and the law q of one
 report, a report v that is the person's own is worth
@@ -35,23 +35,23 @@ _MOST_VARIABLES = 100
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scores:
-    """Law of one report, and the score of each report for each guess."""
+    """Law of one report, with the score of each report for each guess."""
 
     chances: NDArray[Any]  # q, shape (reports,), above 0; sums to 1
     values: NDArray[Any]  # c, shape (guesses, reports)
 
     @property
     def prior(self) -> Any:
-        """Expected gain of the best guess before anything is seen."""
+        """Expected gain of the best guess before a view is seen."""
         return (self.values @ self.chances).max()
 
     @property
     def best(self) -> int:
-        """First of the guesses that are best before anything is seen."""
+        """Index of the first guess with the largest expected gain before a view is seen."""
         return int(np.argmax((self.values @ self.chances).astype(np.float64)))
 
     def reduced(self) -> "Scores":
-        """Scores without dominated guesses, with reports of equal evidence merged.
+        """Scores without dominated guesses; reports with equal evidence are merged.
 
         The best guess beforehand comes first. As floats; entries that agree to 1e-12 of the largest one for the same
         report are taken for equal. So no expectation changes by more than 1e-12 of that of the largest score, however
@@ -74,7 +74,9 @@ class Scores:
 
 
 def scores(matrix: NDArray[Any], prior: NDArray[Any], gain: NDArray[Any]) -> Scores:
-    """Scores of reports with this channel, prior and gain, if the others have the same prior; exact for fractions.
+    """Scores of reports with this channel, prior and gain, if other people have the same prior.
+
+    They are exact for fractions.
 
     Shapes are (values, reports), (values,) and (guesses, values).
     """
@@ -105,7 +107,10 @@ def decay(found: Scores) -> str:
 
 
 def checked_prior(prior: ArrayLike | None, size: int) -> NDArray[Any]:
-    """Checked prior over ``size`` values, uniform if None; fractions stay fractions, and must sum to exactly 1."""
+    """Checked prior over ``size`` values, uniform if None; fractions must sum to exactly 1.
+
+    Fractions stay fractions.
+    """
     if prior is None:
         return np.full(size, 1 / size)
     given = numbers_of(prior, "prior")
@@ -158,7 +163,7 @@ def matrix_of(channel: Channel) -> NDArray[Any]:
 
 
 def _sizes(values: Floats) -> Floats:
-    """Approximate size of each column's largest entry, equal for columns that are equal up to rounding."""
+    """Approximate size of each column's largest entry; columns equal up to rounding get equal sizes."""
     largest = np.abs(values).max(axis=0)
     known = np.where(largest > 0, largest, 1.0)
     out: Floats = np.exp2(np.ceil(np.log2(known / _OFF_ROUND)))
@@ -187,7 +192,9 @@ def check_views(worth: Floats) -> None:
 
 
 def check_mixtures(found: Scores, slots: Slots | None = None) -> None:
-    """Check, as `check_views` does, of scores for reports in slots of these weights; of any weights if None.
+    """Check that the best guess is worth 0 or more after every view of reports in slots of these weights.
+
+    The weights are any if None.
 
     By a linear program over mixtures of reports and, if one of them is worth less than 0, over whole numbers of reports
     unless there are enough weights to come close to any mixture.
@@ -210,7 +217,7 @@ def _refuse() -> None:
 
 
 def _least(values: Floats, slots: Slots, *, whole: bool) -> float:
-    """Least gain of the best guess over all reports; -infinity if the search is too long."""
+    """Smallest gain of the best guess over all reports; -infinity if the search is too long."""
     from scipy.optimize import Bounds, LinearConstraint, milp
 
     size, kinds = values.shape[1], len(slots)

@@ -1,4 +1,4 @@
-"""Informed adversary, who knows all values but one: what a uniform shuffle tells about the last one.
+"""Informed adversary, who knows all values but one, and what a uniform shuffle tells about this one.
 
 All others hold known values, so that their reports have a known law; the target's report hides among them. If all
 others hold one value with reports of law r, the histogram y has probability Mult(n, r)(y) sum_v R(x, v) y_v / (n r_v)
@@ -99,7 +99,7 @@ def worst_strong_vulnerability(
     method: str = "auto",
     source: RandomSource | None = None,
 ) -> Vulnerability:
-    """Largest `strong_vulnerability` over the others' values, exact where all of them can be tried.
+    """Largest `strong_vulnerability` over the others' values; exact where all of these can be tried.
 
     Where there are too many, or ``method`` is "quick", it is a lower bound: what is sure of the largest where all
     others hold one value, than which mixed values may tell slightly more. One of k values is held by a k-th of the
@@ -140,7 +140,7 @@ def worst_strong_vulnerability(
 
 
 def _bound_among_fewer(about: tuple[Floats, Floats, Floats], tried: list[Counts], method: str) -> float:
-    """Upper bound on the excess over data sets in which fewer others hide the target; at most that of one report."""
+    """Upper bound on the excess from data sets with fewer other people; at most the excess from one report."""
     alone = _local_excess(*about)
     try:
         return min(alone, max(_best(*about, each, method=method).upper for each in tried))
@@ -149,7 +149,7 @@ def _bound_among_fewer(about: tuple[Floats, Floats, Floats], tried: list[Counts]
 
 
 def _about(channel: Channel, prior: ArrayLike | None, gain: ArrayLike | None) -> tuple[Floats, Floats, Floats]:
-    """Checked channel matrix, prior and gain, as floats."""
+    """Checked channel matrix, prior and gain as floats."""
     matrix = matrix_of(channel).astype(np.float64)
     given = checked_prior(prior, len(matrix)).astype(np.float64)
     worth = checked_gain(gain, len(matrix)).astype(np.float64)
@@ -158,7 +158,7 @@ def _about(channel: Channel, prior: ArrayLike | None, gain: ArrayLike | None) ->
 
 
 def _best(matrix: Floats, prior: Floats, gain: Floats, known: Counts, **choices: Any) -> Best:
-    """Best guess of an adversary who knows how many others hold each value, which is ``known``."""
+    """Best guess of an adversary who knows the number of other people with each value, ``known``."""
     if sum(known) == 0:
         return Best.exact(_local_excess(matrix, prior, gain), "one report")
     if sum(count > 0 for count in known) == 1:
@@ -169,7 +169,7 @@ def _best(matrix: Floats, prior: Floats, gain: Floats, known: Counts, **choices:
 
 
 def all_feasible(channel: Channel, others: int) -> bool:
-    """Whether all data sets of this number of others can be tried."""
+    """Whether all data sets of the given number of other people can be tried."""
     sets = math.comb(others + len(channel.inputs) - 1, others)
     return sets <= _MOST_SEARCH / _work(others, len(channel.outputs))
 
@@ -182,7 +182,7 @@ def data_sets(num_values: int, people: int) -> Iterator[Counts]:
 
 
 def _all_equal_sets(number: int, size: int, others: int) -> list[Counts]:
-    """Data sets in which all others hold one value, for each of the first ``number`` values."""
+    """Data sets in which all other people hold one value, for each of the first ``number`` values."""
     return [tuple(others if place == value else 0 for place in range(size)) for value in range(number)]
 
 
@@ -201,13 +201,13 @@ def _local_excess(matrix: Floats, prior: Floats, gain: Floats) -> float:
 
 
 def _excess(weighted: Floats, first: int) -> float:
-    """Excess of the best guess after each view (column) over the one that was best beforehand, checked."""
+    """Excess of the best guess after each view (column) over the best guess beforehand, checked."""
     check_views(weighted)
     return excess_of_views(weighted, first)
 
 
 def _among_equals(matrix: Floats, prior: Floats, gain: Floats, known: Counts, **choices: Any) -> Best:
-    """Best guess where all others hold one value."""
+    """Best guess if all other people hold the same value."""
     law, people = matrix[int(np.flatnonzero(known)[0])], sum(known) + 1
     slots = ((1 / people, people),)
 
@@ -219,19 +219,22 @@ def _among_equals(matrix: Floats, prior: Floats, gain: Floats, known: Counts, **
 
 
 def _among_some(matrix: Floats, prior: Floats, gain: Floats, known: Counts) -> Best:
-    """Upper bound by an adversary who also knows all others' reports, but for others who hold one common value."""
+    """Upper bound on the excess by an adversary who knows more: all reports of others but those with one value."""
     alike = [tuple(count if place == value else 0 for place in range(len(known))) for value, count in enumerate(known)]
     excess = min(_bound_among_fewer((matrix, prior, gain), [each], "auto") for each in alike if sum(each))
     return Best(excess=excess, lower=0.0, upper=excess, kind=Kind.UPPER_BOUND, method="one value", note=_FEWER_KNOWN)
 
 
 def _is_feasible(people: int, outputs: int) -> bool:
-    """Whether the histograms of others who hold different values can be enumerated."""
+    """Whether the histograms of other people with different values can be enumerated."""
     return _power(people + 2, outputs - 1) <= _MOST_CELLS and _work(people, outputs) <= _MOST_WORK
 
 
 def _mixed_excess(matrix: Floats, prior: Floats, gain: Floats, known: Counts) -> float:
-    """Excess by the law of the others' histogram, person by person: axis i counts report i, the last is implied."""
+    """Excess by the law of the others' histogram, built up person by person.
+
+    Axis i counts report i; the count of the last report is implied.
+    """
     outputs = matrix.shape[1]
     law = np.ones((1,) * (outputs - 1))
     for row, count in zip(matrix, known, strict=True):
@@ -243,7 +246,7 @@ def _mixed_excess(matrix: Floats, prior: Floats, gain: Floats, known: Counts) ->
 
 
 def _with_another(law: Floats, row: Floats) -> Floats:
-    """Law of the histogram after one more report."""
+    """Law of the histogram after one more person's report."""
     more = np.zeros(tuple(size + 1 for size in law.shape))
     inside = tuple(slice(0, size) for size in law.shape)
     more[inside] = row[-1] * law
@@ -275,7 +278,7 @@ def checked_others(others: ArrayLike, size: int) -> Counts:
 def _vulnerability(
     about: tuple[Floats, Floats, Floats], best: Best, hypotheses: tuple[str, ...], *, right: bool, sampled: int = 1
 ) -> Vulnerability:
-    """Vulnerability of the best guess, with a hypothesis for each estimate that was drawn."""
+    """Vulnerability from the best guess, with a hypothesis for each sampled estimate."""
     _, given, worth = about
     prior = float((worth @ given).max())
     return Vulnerability(
@@ -295,13 +298,13 @@ def _vulnerability(
 
 
 def pair_of(prior: Floats) -> tuple[float, float] | None:
-    """Prior of two values, if it excludes all other values; else None."""
+    """Prior probabilities of two values if the prior excludes all others, else None."""
     possible = prior[prior > 0].tolist()
     return (possible[0], possible[1]) if len(possible) == _PAIR else None
 
 
 def best_among(matrix: Floats, prior: Floats, gain: Floats, law: Floats, choose: Callable[[Scores], Best]) -> Best:
-    """Best guess where the others' reports have this law; at most what one report by itself tells.
+    """Best guess if the others' reports have this law; at most the excess from one report by itself.
 
     The matrix and the prior are the target's; ``choose`` is the best guess for reports that others send too.
     """
@@ -324,7 +327,10 @@ def excess_of_views(weighted: Floats, first: int) -> float:
 
 
 def _hardly_sent(weighted: Floats, law: Floats) -> NDArray[np.bool_]:
-    """Mask of reports that the others send never, or rarer than 1e-140 of the most they are worth."""
+    """Mask of reports that other people send never or almost never.
+
+    Almost never is a probability of at most 1e-140 times the report's worth relative to the largest one.
+    """
     sizes = np.abs(weighted).max(axis=0)
     most = sizes.max()
     rare: NDArray[np.bool_] = law <= _HARDLY * (sizes / most if most > 0 else sizes)

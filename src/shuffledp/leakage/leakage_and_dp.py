@@ -1,4 +1,4 @@
-"""Vulnerability and differential privacy, each from the other, exactly; inferential loss of linked records.
+"""Exact conversion between vulnerability and differential privacy, and inferential loss of linked records.
 
 If somebody who knows all other values guesses whether the target's is x or x', with the prior 1 / (1 + e^epsilon) on x,
 then the vulnerability V of that guess and the hockey-stick divergence from x to x' tell the same:
@@ -33,7 +33,7 @@ _MOST_DATA_SETS = 1_000_000
 
 
 def bridge_prior(epsilon: float) -> tuple[float, float]:
-    """Prior (on x, on x') for which the vulnerability of a guess determines the delta from x to x'.
+    """Prior on two values (x, x') for which the vulnerability of a guess determines the delta from x to x'.
 
     Args:
         epsilon: in nats, from 0 to 700.
@@ -47,7 +47,7 @@ def bridge_prior(epsilon: float) -> tuple[float, float]:
 
 
 def delta_from_vulnerability(vulnerability: "float | Vulnerability", epsilon: float) -> float:
-    """Delta of one ordered pair, for fixed values of the others, from the vulnerability with `bridge_prior`.
+    """Delta from one value to another, from the vulnerability with `bridge_prior`; the others' values are fixed.
 
     It is (1 + e^epsilon) V - e^epsilon; the mechanism's delta is the largest over pairs, directions and others.
 
@@ -149,7 +149,7 @@ def delta_of_pair(channel: Channel, first: int, second: int, epsilon: float, *, 
 
 
 def worst_delta(channel: Channel, epsilon: float, *, others: ArrayLike) -> float:
-    """Largest `delta_of_pair` over both orders of all pairs, for fixed values of the others.
+    """Largest `delta_of_pair` over all ordered pairs of values, for fixed values of the others.
 
     The arguments are those of `delta_of_pair`, and so are the errors.
     """
@@ -159,7 +159,7 @@ def worst_delta(channel: Channel, epsilon: float, *, others: ArrayLike) -> float
 
 
 def largest_delta(channel: Channel, epsilon: float, *, num_users: int) -> float:
-    """Exact delta of a uniform shuffle of this randomizer: the largest over pairs, orders and others' values.
+    """Exact delta of a uniform shuffle of this randomizer: the largest over all values of all people.
 
     The arguments are those of `delta_of_pair`, ``num_users`` people (1 or more) in place of values, and the errors too;
     it is unsupported if there are too many data sets to try all.
@@ -212,7 +212,7 @@ def inferential_loss(prior: ArrayLike | None, channel: Channel) -> float:
 
 
 def record_channel(prior: ArrayLike | None, channel: Channel, person: int) -> Channel:
-    """Channel from one person's value to the output, the others' values drawn from the prior given that value.
+    """Channel from one person's value to the output; the others' values follow the prior given this value.
 
     Its inputs are the values that the person can have under the prior; a prior of 0 leaves nothing to condition on.
 
@@ -227,7 +227,7 @@ def record_channel(prior: ArrayLike | None, channel: Channel, person: int) -> Ch
 
 
 def record_prior(prior: ArrayLike | None, channel: Channel, person: int) -> NDArray[Any]:
-    """Prior of one person's value, for the inputs of `record_channel`, in its order.
+    """Prior of one person's value, in the order of the inputs of `record_channel`.
 
     The arguments are those of `record_channel`, and so are the errors.
     """
@@ -238,7 +238,7 @@ def record_prior(prior: ArrayLike | None, channel: Channel, person: int) -> NDAr
 
 
 def joint_prior(prior: ArrayLike, num_users: int) -> NDArray[Any]:
-    """Probability of each data set if all values are drawn independently from one law.
+    """Probability of each data set if all values are drawn independently from the same law.
 
     Data sets come in the order of the channels of `shuffledp.leakage.shuffle_channels`: the last person's value varies
     fastest.

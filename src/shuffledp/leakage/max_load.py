@@ -1,4 +1,4 @@
-"""Expected maximum load of balls in bins, which is what a shuffled table tells about one person.
+"""Expected maximum load of balls in bins, which determines the leakage of a shuffled table about one person.
 
 n balls fall into bins independently. Given that independent Poisson counts add up to n, they are the loads; so
 
@@ -41,7 +41,7 @@ _NO_PROBABILITY = 1e-13
 
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """Bins of one kind: the chance that a ball falls into each, their number, a ball's weight, and a head start."""
+    """Bins of one kind: the chance that a ball falls into each, their number, a ball's weight, and a starting load."""
 
     probability: float
     count: int
@@ -135,7 +135,7 @@ def binary_vulnerability(num_users: int, truth_probability: "float | Fraction") 
 
 
 def expected_largest(balls: int, kinds: tuple[Cells, ...]) -> float:
-    """Expected largest weight times load over all bins; refused if the sum would take too long."""
+    """Expected largest product of weight and load over all bins; refused if the sum would take too long."""
     kinds = tuple(kind for kind in kinds if kind.probability > 0)
     if balls == 0 or all(kind.weight == 0 for kind in kinds):
         return 0.0
@@ -152,13 +152,13 @@ def expected_largest(balls: int, kinds: tuple[Cells, ...]) -> float:
 
 
 def expected_highest(balls: int, kinds: tuple[Cells, ...]) -> float:
-    """Expected largest head start plus weight times load over the given bins, of which there may be others."""
+    """Expected largest starting load plus weight times load over the given bins; other bins may exist."""
     rest = 1 - sum(kind.probability * kind.count for kind in kinds)
     return _Loads(balls, kinds, rest if rest > _NO_PROBABILITY else 0.0).any_weights()
 
 
 def _contenders(balls: int, kinds: tuple[Cells, ...]) -> tuple[tuple[Cells, ...], float]:
-    """Kinds of bins that may hold the fullest bin, and the probability of all other bins together.
+    """Kinds of bins that may hold the fullest bin, and the probability of all remaining bins together.
 
     By Chernoff's bound for the difference of two loads, all others together add less than 1e-16 of the expectation.
     """
@@ -166,7 +166,7 @@ def _contenders(balls: int, kinds: tuple[Cells, ...]) -> tuple[tuple[Cells, ...]
     most = top.probability * top.weight
 
     def surprise(kind: Cells) -> float:
-        """Minus the log of a bound on what all bins of this kind add, as a share of the top bin's load."""
+        """Minus the log of a bound on the contribution of this kind of bins, relative to the top bin's load."""
         share = kind.probability * kind.weight
         if share == 0:
             return math.inf
@@ -179,7 +179,7 @@ def _contenders(balls: int, kinds: tuple[Cells, ...]) -> tuple[tuple[Cells, ...]
 
 
 def _larger_of_two(balls: int, first: float, second: float) -> float:
-    """Expected larger load of two bins, of which there may be others.
+    """Expected load of the fuller of two bins; other bins may exist.
 
     It is half of the mean sum of both loads and half of the mean of |S|, S being their difference. If |S| is at most N,
     N |S| - S^2 is the sum of (1 - cos(t S)) / (1 - cos t) over the N - 1 angles t = 2 pi j / N, without cancellation.
@@ -212,7 +212,7 @@ def _kinds(probabilities: Floats) -> tuple[Cells, ...]:
 
 
 class _Loads:
-    """Loads of one evaluation: likely counts of each kind, frequencies, and thresholds of the maximum."""
+    """Data of one evaluation: likely counts of each kind, frequencies, and thresholds of the maximum."""
 
     def __init__(self, balls: int, fullest: tuple[Cells, ...], rest: float) -> None:
         from scipy.fft import next_fast_len
@@ -227,28 +227,28 @@ class _Loads:
         self.at_sum = float(poisson(balls, float(balls)))
 
     def any_weights(self) -> float:
-        """Expected maximum for any weights: the integral of the chance that the maximum exceeds t."""
+        """Expected maximum for any weights: the integral over t of the chance that the maximum exceeds t."""
         thresholds = self._thresholds()
         within = self._chances(thresholds)
         steps = np.diff(thresholds)
         return float(thresholds[0] + ((1 - within[:-1]) * steps).sum())
 
     def common_weight(self) -> float:
-        """Expected maximum for weights of 1: a sum over all m, or over nodes of blocks where its terms are smooth."""
+        """Expected maximum for weights of 1: a sum over all m, or over nodes where its terms are smooth."""
         first, last = self._range()
         nodes, weights = integer_quadrature(last - first, self._smoothness(first))
         within = self._chances((first + nodes).astype(np.float64))
         return first + float(((1 - within) * weights).sum())
 
     def expectation(self, worth: Callable[[Floats], Floats]) -> float:
-        """Expectation of a function of the maximum, for weights of 1: a sum of its steps over all likely maxima."""
+        """Expected ``worth`` of the maximum, for weights of 1: a sum of its steps over all likely maxima."""
         first, last = self._range()
         loads = np.arange(first, last + 1, dtype=np.float64)
         values = worth(loads)
         return float(values[0] + ((1 - self._chances(loads[:-1])) * np.diff(values)).sum())
 
     def _range(self) -> tuple[int, int]:
-        """First and last load of the fullest bin that are likely enough to count."""
+        """Smallest and largest load of the fullest bin that are likely enough to count."""
         windows = self.windows[: len(self.fullest)]
         beside = min(self.balls, self.windows[-1][1]) if self.rest else 0  # most balls in bins that are never fullest
         least = -(-(self.balls - beside) // sum(kind.count for kind in self.fullest))
@@ -256,7 +256,7 @@ class _Loads:
         return first, min(self.balls, max(*(last for _, last in windows), first + 1))
 
     def _smoothness(self, first: int) -> float:
-        """Number of integers from ``first`` over which the chance of a maximum of at most m is smooth.
+        """Number of integers from ``first`` on which the chance of a maximum of at most m is smooth in m.
 
         If the rest could be empty when the maximum is ``first``, it blurs an edge.
         """
@@ -303,7 +303,7 @@ class _Loads:
         return np.clip(total / (self.size * self.at_sum), 0.0, 1.0)
 
     def _doubled(self, frequencies: Integers) -> Floats:
-        """Weights of frequencies: 2, as each stands for its negative too, but 1 for zero and for half of the circle."""
+        """Weights of frequencies: 2, as each stands for its negative too, but 1 for zero and half the circle."""
         alone = (frequencies == 0) | (2 * frequencies == self.size)
         return np.where(alone, 1.0, 2.0)
 
@@ -333,7 +333,10 @@ class _Loads:
         return np.where(possible[:, None], np.exp(log_size) * np.cos(phase), 0.0)
 
     def _largest_frequency(self) -> int:
-        """Last frequency with a product above 1e-18: a unimodal truncated law has |phi| <= mode / sin(angle / 2)."""
+        """Largest frequency with a product above 1e-18.
+
+        For a unimodal truncated law |phi| <= mode / sin(angle / 2).
+        """
         frequencies = np.arange(1, self.size // 2 + 1)
         log_sine = np.log(np.sin(np.pi * frequencies / self.size))
         log_bound = np.zeros(frequencies.size)

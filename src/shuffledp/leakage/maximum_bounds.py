@@ -1,4 +1,4 @@
-"""Bounds on an expected maximum of several sums, where its exact evaluation would take too long.
+"""Bounds on an expected maximum of several sums, for use where exact evaluation would take too long.
 
 Four things are true for any number of guesses and of reports:
 
@@ -38,7 +38,7 @@ _ROUNDING = 1e-12
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """Bounds on an expected excess from both sides, and the method that found them."""
+    """Lower and upper bound on an expected excess, and the method that found them."""
 
     lower: float
     upper: float
@@ -46,7 +46,7 @@ class Interval:
 
 
 def without_losers(small: Scores, slots: Slots) -> tuple[Scores, float, float]:
-    """Scores of guesses that may win, reduced; a bound on the gain of the others; and a bound for all together.
+    """Reduced scores of guesses that may win; a bound on the others' gain; and a bound on all guesses' gain.
 
     The others add at most 1e-17 of the largest bound for one guess. The sum of all bounds falls exponentially with the
     number of people if one guess is best beforehand, which is the first of these reduced scores.
@@ -60,7 +60,7 @@ def without_losers(small: Scores, slots: Slots) -> tuple[Scores, float, float]:
 
 
 def _chernoff(chances: Floats, differences: Floats, slots: Slots) -> Floats:
-    """Bound on the expected positive part of each sum of differences: the least over a few tilts."""
+    """Bound on the expected positive part of each sum of differences: the smallest over a few tilts."""
     total = sum(count * weight for weight, count in slots)
     squares = sum(count * weight**2 for weight, count in slots)
     means = differences @ chances
@@ -79,7 +79,7 @@ def _chernoff(chances: Floats, differences: Floats, slots: Slots) -> Floats:
 
 
 def by_pairs(small: Scores, slots: Slots, *, quick: bool = False) -> Interval:
-    """Bounds by pairs of guesses: from above a sum over all guesses, from below the best guess and one other.
+    """Bounds by pairs of guesses: upper by a sum over all guesses, lower by the best guess and one other.
 
     A is the mean of all scores, or the best guess beforehand, plus the constant that is best for normal laws.
     """
@@ -106,7 +106,7 @@ def by_pairs(small: Scores, slots: Slots, *, quick: bool = False) -> Interval:
 
 
 def _moments(chances: Floats, differences: Floats, squares: float) -> tuple[Floats, Floats]:
-    """Mean of each score, and standard deviation of its weighted sum."""
+    """Mean of each score, and standard deviation of the weighted sum of scores."""
     means = differences @ chances
     return means, np.sqrt(squares * ((differences - means[:, None]) ** 2 @ chances))
 
@@ -168,7 +168,7 @@ def _states(small: Scores, slots: Sequence[tuple[float, int]]) -> float:
 
 
 def _with_rest(small: Scores, slots: Slots) -> tuple[float, float]:
-    """Expected excess with all further slots at their mean, and what unlikely histograms may add."""
+    """Expected excess with all further slots at their mean, and a bound on what left-out histograms add."""
     mass = sum(count * weight for weight, count in slots)
     relative = small.values - small.values[0]
     shift = (1 - mass) / mass * (relative @ small.chances)
@@ -177,7 +177,7 @@ def _with_rest(small: Scores, slots: Slots) -> tuple[float, float]:
 
 
 def _evened(small: Scores, heaviest: Sequence[tuple[float, int]]) -> Slots:
-    """Heaviest slots with their weights made equal: the few slots whose sum varies most."""
+    """Heaviest slots with their weights made equal; the number of slots is chosen to make their sum vary most."""
     best: tuple[float, Slots] = (-1.0, (heaviest[0],))
     mass, number = 0.0, 0
     for weight, count in heaviest:
@@ -190,14 +190,16 @@ def _evened(small: Scores, heaviest: Sequence[tuple[float, int]]) -> Slots:
 
 
 def _owners(chances: Floats, values: Floats) -> NDArray[np.int64] | None:
-    """For each guess, the report that speaks for it most; None if that is one report for two guesses."""
+    """Report that speaks most for each guess; None if two guesses have the same report."""
     centered = values - values.mean(axis=0)
     owner = (centered - (centered @ chances)[:, None]).argmax(axis=1)
     return owner if np.unique(owner).size == owner.size else None
 
 
 def _fitted(chances: Floats, values: Floats, owner: NDArray[np.int64]) -> tuple[Floats, Floats]:
-    """Additive fit, a number for each report and each guess, near the scores of reports that do not favor the guess.
+    """Additive fit to the scores: a number for each report, and a number for each guess.
+
+    It is near the scores of reports that do not favor the guess.
 
     Any two would do; these make what is left small.
     """

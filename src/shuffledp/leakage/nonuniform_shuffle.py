@@ -1,4 +1,4 @@
-"""Nonuniform shuffles: leakage by how well the place of the target's report is known.
+"""Leakage of nonuniform shuffles, by the law of the place of the target's report.
 
 Values being independent, only the law w of the place matters (`shuffledp.leakage.uniform_shuffle`), and
 
@@ -38,7 +38,7 @@ _LEAST_COST = 1e-9  # below it floats hardly distinguish heavy and light places
 
 
 def slots_of(positions: "ArrayLike | PositionLaw") -> Slots:
-    """Slots, as weights of places with their multiplicities, from probabilities of places or a model's law."""
+    """Slots, as weights of places with multiplicities, from probabilities of places or a model's law."""
     if isinstance(positions, PositionLaw):
         weights, counts = np.array(positions.weights, dtype=np.float64), np.array(positions.counts)
     else:
@@ -54,7 +54,7 @@ def slots_of(positions: "ArrayLike | PositionLaw") -> Slots:
 
 
 def best_at(found: Scores, slots: Slots, *, method: str = "auto", source: RandomSource | None = None) -> Best:
-    """Best guess where the place of the target's report has this law; a bound where many weights differ.
+    """Best guess if the place of the target's report has this law; a bound if it has many different weights.
 
     Many different weights are grouped: in a group, all but one become the largest or the smallest one, with the sum
     kept, which makes the law more concentrated and the result an upper bound. The lower bound gives a group one weight.
@@ -77,7 +77,7 @@ def best_at(found: Scores, slots: Slots, *, method: str = "auto", source: Random
 
 
 def _grouped(slots: Slots) -> tuple[Slots, Slots]:
-    """Two laws of a few dozen weights each: one more concentrated than the given law, one less."""
+    """Two laws of a few dozen weights each, one more and one less concentrated than the given law."""
     ordered = sorted(slots, reverse=True)
     kept, rest = ordered[: _MOST_WEIGHTS // 4], ordered[_MOST_WEIGHTS // 4 :]
     above, below = list(kept), list(kept)
@@ -94,7 +94,7 @@ def _grouped(slots: Slots) -> tuple[Slots, Slots]:
 
 
 def worst_within(found: Scores, size: int, cost: float) -> float:
-    """Largest excess over all laws on ``size`` places of which no two differ by more than a factor exp(cost).
+    """Largest excess over all laws on ``size`` places whose probabilities differ by factors of at most exp(cost).
 
     The maximum for at most a few hundred places and two kinds of reports; else an upper bound, in all cases compared at
     most a hundredth above it for two guesses, and a sixth for more, up to 10 million places and two kinds of reports.
@@ -121,19 +121,22 @@ def worst_within(found: Scores, size: int, cost: float) -> float:
 
 
 def _corner(size: int, heavy: int, cost: float) -> Slots:
-    """Corner of the laws: ``heavy`` places are exp(cost) times as likely as the others."""
+    """Law with ``heavy`` places that are exp(cost) times as likely as the others (a corner)."""
     light = 1 / (heavy * math.exp(min(cost, 700.0)) + size - heavy)
     slots = ((math.exp(min(cost, 700.0)) * light, heavy), (light, size - heavy))
     return tuple(slot for slot in slots if slot[1])
 
 
 def _is_moderate(size: int, cost: float) -> bool:
-    """Whether the law that leaks most has several heavy places: about size / (1 + exp(cost / 2))."""
+    """Whether the law that leaks most has several heavy places, about size / (1 + exp(cost / 2))."""
     return cost < 2 * math.log(size)
 
 
 def _searched(small: Scores, size: int, cost: float) -> float:
-    """Largest excess over all corners, or slightly more: ranges of corners are halved where their bound is largest."""
+    """Largest excess over all corners, or slightly more, found by halving ranges of corners.
+
+    The range with the largest bound is halved first.
+    """
 
     def excess(slots: Slots) -> float:
         if len(small.values) > 2:
@@ -155,7 +158,7 @@ def _searched(small: Scores, size: int, cost: float) -> float:
 
 
 def _above_corners(size: int, low: int, high: int, cost: float) -> Slots:
-    """Law that is more concentrated than every corner with ``low`` to ``high`` heavy places.
+    """Law more concentrated than every corner with ``low`` to ``high`` heavy places.
 
     With h heavy places a heavy one has exp(cost) b(h), and a light one b(h) = 1 / (h exp(cost) + size - h), which falls
     with h. So j places have at most j exp(cost) b(low) together, and all others at least b(high) each.
@@ -169,7 +172,7 @@ def _above_corners(size: int, low: int, high: int, cost: float) -> Slots:
 
 
 def _uniform(small: Scores) -> Callable[[int], float]:
-    """Function from a number of people to the excess of their uniform shuffle, or to an upper bound of it."""
+    """Function from a number of people to the excess of a uniform shuffle of them, or to an upper bound."""
     kept: dict[int, float] = {}
     method = "quick" if len(small.values) > 2 else "auto"  # for a few dozen sizes
 
@@ -182,7 +185,9 @@ def _uniform(small: Scores) -> Callable[[int], float]:
 
 
 def _mixture_bound(uniform: Callable[[int], float], size: int, cost: float) -> float:
-    """Upper bound by convexity: a corner with h heavy places mixes the uniform laws on all places and on h places.
+    """Upper bound by convexity of the excess.
+
+    A corner with h heavy places mixes the uniform laws on all places and on h places.
 
     The share of the first is n / (n + h (e^cost - 1)). It falls with h, and so does the excess of h people, so that
     between two values of h the bound of both ends holds: intervals are halved where it is largest.
@@ -204,7 +209,9 @@ def _mixture_bound(uniform: Callable[[int], float], size: int, cost: float) -> f
 
 
 def _normal_bound(small: Scores, size: int, cost: float) -> float:
-    """Upper bound by the normal law of a sum of independent terms, plus its third moments over the variance.
+    """Upper bound by a normal law for a sum of independent terms, with a correction by third moments.
+
+    The correction is the sum of third moments over the variance.
 
     Goldstein 2010: the Wasserstein distance of a standardized sum from the normal law is at most the sum of the third
     absolute moments. Of weights in the ratio exp(cost) the squares add up to cosh(cost / 2)^2 / n at most.

@@ -1,4 +1,4 @@
-"""Vulnerability of one person to the release of a protocol, for every randomizer and every shuffler."""
+"""Vulnerability of one person to the release of a protocol, for all randomizers and shufflers."""
 
 import math
 from contextlib import suppress
@@ -60,7 +60,7 @@ def target_vulnerability(
     method: str = "auto",
     source: RandomSource | None = None,
 ) -> Vulnerability:
-    """Expected gain of the best guess about one person, after the release of the protocol is seen.
+    """Expected gain of the best guess about one person from the release of the protocol.
 
     The uninformed adversary knows that everybody's value is drawn independently from the prior; people who correlate,
     such as households, leak more. The strong one knows everybody's value but the target's.
@@ -131,7 +131,7 @@ def target_vulnerability(
 
 
 def least_hidden(model: ProtocolModel) -> ProtocolModel:
-    """Protocol of the least hidden people, about whom the reports of others tell nothing."""
+    """Protocol of the least hidden people, about whom other people's reports tell nothing."""
     least = model.shuffle.worst_off
     return model if least is model.shuffle else replace(model, shuffle=least)
 
@@ -139,7 +139,7 @@ def least_hidden(model: ProtocolModel) -> ProtocolModel:
 def worst_exchange_vulnerability(
     model: ProtocolModel, *, prior: ArrayLike | None = None, gain: ArrayLike | None = None
 ) -> Vulnerability:
-    """Worst vulnerability to an uninformed adversary over all shuffles with the same cost of exchanging two people.
+    """Largest vulnerability to an uninformed adversary, over all shuffles with this cost of exchanging two people.
 
     `target_vulnerability` is of the shuffler's own law of places where that is known, such as Cayley's for an
     imperfection. This is what is left if only the imperfection is promised.
@@ -172,14 +172,14 @@ def seen_through(
     method: str = "auto",
     source: RandomSource | None = None,
 ) -> Vulnerability:
-    """Vulnerability to an uninformed adversary of reports through any channel, after this shuffle."""
+    """Vulnerability to an uninformed adversary of reports through any channel and this shuffle."""
     if shuffle.is_uniform:
         return shuffled_vulnerability(prior, channel, gain, num_users=shuffle.num_users, method=method, source=source)
     return _by_places(shuffle, scores_of(channel, prior, gain), method, source, counts_right=gain is None)
 
 
 def seen_alone(channel: Channel, prior: ArrayLike | None, gain: ArrayLike | None) -> Vulnerability:
-    """Vulnerability of a report whose sender is known, whatever else is known."""
+    """Vulnerability of one person if the sender of the report is known, whatever else is known."""
     found = scores_of(channel, prior, gain)
     check_views(found.values.astype(np.float64))
     reason = "it is known which report is the target's"
@@ -216,7 +216,7 @@ def check_supported(model: ProtocolModel) -> None:
 
 
 def channel_of(local: LocalModel) -> Channel:
-    """Channel of the randomizer; refused if it is too large or unavailable as a table."""
+    """Channel of the randomizer; refused if the channel is too large or unavailable as a table."""
     channel = None
     outputs = getattr(local, "domain_size", 0) if isinstance(local, FrequencyModel) else 0
     if outputs**2 <= _LARGEST_MATRIX:
@@ -230,7 +230,7 @@ def channel_of(local: LocalModel) -> Channel:
 
 
 def _wide_response(model: ProtocolModel) -> Vulnerability | None:
-    """k-ary randomized response through a uniform shuffle, uniform prior: q + (p - q) E[max load] / n, for any k."""
+    """Vulnerability of k-ary response, uniform shuffle and uniform prior: q + (p - q) E[max load] / n, for any k."""
     local, shape = model.local, model.local.two_level
     if not isinstance(local, FrequencyModel) or shape is None or not model.shuffle.is_uniform:
         return None
@@ -251,7 +251,7 @@ def _hypotheses(last: str) -> tuple[str, ...]:
 
 
 def _local(found: Scores) -> Best:
-    """Excess where the sender of each report is known: no shuffle shows more."""
+    """Excess of the best guess if the sender of each report is known; no shuffle shows more."""
     values, chances = found.values.astype(np.float64), found.chances.astype(np.float64)
     excess = float((values - values[found.best]).max(axis=0) @ chances)
     return Best.exact(excess, "one report")
@@ -279,7 +279,7 @@ def _by_places(
 
 
 def _by_windows(shuffle: ShuffleModel, found: Scores, *, counts_right: bool) -> Vulnerability:
-    """Upper bound for the least mixed people: the best of the windows around them, at most that of one report."""
+    """Upper bound for the least mixed people: the smallest by the windows around them, or by one report."""
     check_mixtures(found)
     local, windows = _local(found), shuffle.position_windows()
     worst, reason = local.excess, "as if it were known which report is the target's"
@@ -302,19 +302,25 @@ def _by_windows(shuffle: ShuffleModel, found: Scores, *, counts_right: bool) -> 
 
 
 def shows_all(shuffle: ShuffleModel) -> bool:
-    """Whether the release has every person's report and no others, so that an order also shows the histogram."""
+    """Whether the release has every person's report and no others.
+
+    Then an order of reports also shows their histogram.
+    """
     return shuffle.arrival_share == 1 and shuffle.dummies is None
 
 
 def _in_any_order(shuffle: ShuffleModel, found: Scores) -> float:
-    """Lower bound on the excess: that of the histogram of reports, which is seen in any order."""
+    """Lower bound on the excess from the histogram of reports, which any order of them shows."""
     if not shows_all(shuffle):
         return 0.0
     return best_guess(found, ((1 / shuffle.num_users, shuffle.num_users),), method="quick").lower
 
 
 def _least(found: Scores, sizes: tuple[int, ...], costs: tuple[float, ...], local: float) -> float:
-    """Least of the upper bounds by windows around one person; each is valid, so that only promising ones are tried."""
+    """Smallest upper bound by windows around one person; only promising windows are tried.
+
+    Each bound is valid.
+    """
     order = sorted(
         zip(sizes, costs, strict=True), key=lambda window: math.cosh(min(window[1], 700.0) / 2) / window[0] ** 0.5
     )
@@ -329,7 +335,7 @@ def _strong(
     others: ArrayLike | None,
     **choices: Any,
 ) -> Vulnerability:
-    """Vulnerability to the informed adversary: exact for a uniform shuffle and for none; else that of one report."""
+    """Vulnerability to the informed adversary: exact for a uniform shuffle or none, else that of one report."""
     people = shuffle.num_users - 1
     if others is not None and sum(known := checked_others(others, len(channel.inputs))) != people:
         raise InvalidParameterError(f"others must be {people} people; got {sum(known)}.")
@@ -357,7 +363,10 @@ def _strong(
 def _sure_of_strong(
     shuffle: ShuffleModel, channel: Channel, prior: ArrayLike | None, gain: ArrayLike | None, others: ArrayLike | None
 ) -> float:
-    """Lower bound on the excess of an adversary who knows the others' values: by the histogram, or by knowing less."""
+    """Lower bound on the excess for an adversary who knows the others' values.
+
+    It is by the histogram, or by knowing less.
+    """
     sure = 0.0
     if shows_all(shuffle):
         with suppress(UnsupportedModelError):

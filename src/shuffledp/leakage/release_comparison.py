@@ -1,4 +1,4 @@
-"""Comparison of releases: shuffling only, randomizing only, and both, each with its leakage and its error."""
+"""Comparison of releases: only shuffled, only randomized, or both, each with its leakage and error."""
 
 import math
 from collections.abc import Callable
@@ -61,7 +61,7 @@ class Way(Described):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Comparison(Described, Shown):
-    """Comparison of the ways to publish one histogram, as `compare_ways` found them.
+    """Comparison of the methods of publishing one histogram, made by `compare_ways`.
 
     Args:
         prior: the expected gain of the best guess beforehand.
@@ -77,11 +77,11 @@ class Comparison(Described, Shown):
 
     @property
     def in_short(self) -> str:
-        """Summary of the comparison: its ways and the number of people."""
+        """Summary in short: the methods compared and the number of people."""
         return f"{', '.join(way.name for way in self.ways)}; {count_of(self.num_users, 'person', 'people')}"
 
     def way(self, name: str) -> Way | None:
-        """Method of publishing with this name; None if it was left out."""
+        """Method of publishing with this name; None if the comparison has no such method."""
         return next((way for way in self.ways if way.name == name), None)
 
 
@@ -94,7 +94,7 @@ def compare_ways(
     method: str = "auto",
     source: RandomSource | None = None,
 ) -> Comparison:
-    """Comparison of what shuffling and randomizing each contribute, against both adversaries.
+    """Comparison of the contributions of shuffling and of randomizing, against both adversaries.
 
     Randomizing only and both estimate shares equally well; shuffling only is without any error. **At equal error**
     there is a fourth way: only a random sample, so small that its estimates err as much, is shuffled and published.
@@ -140,7 +140,10 @@ def compare_ways(
 
 
 class _Asked:
-    """Question about ways to publish; each method evaluates one way and adds reasons for what it leaves out."""
+    """Input of a comparison; each function evaluates one method of publishing.
+
+    It adds reasons for what it leaves out.
+    """
 
     def __init__(self, model: ProtocolModel, about: dict[str, Any], choice: dict[str, Any]) -> None:
         self.model, self.channel = model, channel_of(model.local)
@@ -152,12 +155,15 @@ class _Asked:
         self.error = _error(model, self.belief)
 
     def randomizing(self) -> Way:
-        """Method without a shuffle: the sender of each report is known, so that no other report matters."""
+        """Result for randomizing without a shuffle: the sender of each report is known.
+
+        So no other report matters.
+        """
         alone = seen_alone(self.channel, **self.about)
         return Way(name="randomizing", people=self.people, error=self.error, uninformed=alone, strong=alone)
 
     def shuffling(self, reasons: list[str]) -> Way:
-        """Method without randomizing: an adversary who knows all other values learns the last one."""
+        """Result for shuffling without randomizing: an adversary who knows all other values learns the last one."""
         found = _tried(
             "shuffling only",
             lambda: seen_through(self.model.shuffle, self.open, *self.about.values(), **self.choice),
@@ -168,7 +174,7 @@ class _Asked:
         return Way(name="shuffling", people=self.people, error=error, uninformed=found, strong=strong)
 
     def sample(self, reasons: list[str]) -> Way | None:
-        """Method by sampling: the target's value is in the sample with the sampling chance; else nothing is learned."""
+        """Result for sampling: with the sampling chance the target is in the sample, else nothing is learned."""
         if self.error is None or not self.model.shuffle.is_uniform:
             if self.model.shuffle.kind != "none":
                 reasons.append(f"a random sample: {_NO_ERROR if self.error is None else _NOT_UNIFORM}")
@@ -197,7 +203,10 @@ class _Asked:
         return as_vulnerability(mixed, best, hypotheses=assumed, decay=decay(mixed), counts_right=right)
 
     def _sample_and_strong(self, share: float) -> Vulnerability:
-        """Upper bound by an adversary who knows who is sampled; exact for a uniform prior and others of one value."""
+        """Upper bound by an adversary who knows who is sampled.
+
+        It is exact for a uniform prior and others of one value.
+        """
         exact = self.about["prior"] is None and self.about["gain"] is None
         excess = share * self.openly.additive_leakage
         prior = self.openly.prior
@@ -214,7 +223,7 @@ class _Asked:
         )
 
     def both(self, reasons: list[str]) -> Way:
-        """Publication by the protocol itself, which randomizes and shuffles."""
+        """Result for the protocol itself, which randomizes and shuffles."""
         uninformed, strong = (
             _tried(
                 f"both, for the {adversary} adversary",
@@ -227,7 +236,7 @@ class _Asked:
 
 
 def _at_most(found: Vulnerability) -> Vulnerability:
-    """Upper bound for reports that may be lost, or that are mixed with other reports."""
+    """Upper bound in place of an exact vulnerability, for reports that may be lost or mixed with others."""
     return replace(found, lower=found.prior, kind=Kind.UPPER_BOUND, note=_LOST)
 
 

@@ -52,7 +52,7 @@ def randomized_response_channel(num_users: int, domain_size: int, truth_probabil
 
 
 def shuffle_channel(num_users: int, domain_size: int) -> Channel:
-    """Channel S of a shuffle: the output is an order of the input values, each distinct order equally likely.
+    """Channel S of a shuffle: the output is the input values in an order, each distinct order equally likely.
 
     The arguments are those of `randomized_response_channel`, and so are the errors.
 
@@ -73,7 +73,9 @@ def shuffle_channel(num_users: int, domain_size: int) -> Channel:
 
 
 def reduced_shuffle_channel(num_users: int, domain_size: int) -> Channel:
-    """Channel S^r of a reduced shuffle: the output is the histogram of the input, which is all that a shuffle tells.
+    """Channel S^r of a reduced shuffle: the output is the histogram of the input values.
+
+    That is all that a shuffle tells.
 
     The arguments are those of `randomized_response_channel`, and so are the errors.
 
@@ -99,7 +101,9 @@ def reduced_shuffle_channel(num_users: int, domain_size: int) -> Channel:
 def reduced_randomized_response_channel(
     num_users: int, domain_size: int, truth_probability: Fraction | float
 ) -> Channel:
-    """Channel N^r from the histogram of true values to that of randomized ones, which depends on nothing else.
+    """Channel N^r from the histogram of true values to the histogram of randomized values.
+
+    The latter depends on nothing else.
 
     The arguments are those of `randomized_response_channel`, and so are the errors.
 
@@ -115,7 +119,7 @@ def reduced_randomized_response_channel(
 
 
 def independent_channel(channels: Sequence[Channel]) -> Channel:
-    """Channel from all values to all reports, if each person randomizes independently.
+    """Channel from all people's values to all reports, if each person randomizes independently.
 
     Args:
         channels: one for each person, not necessarily the same.
@@ -136,7 +140,7 @@ def independent_channel(channels: Sequence[Channel]) -> Channel:
 
 
 def reduced_independent_channel(local: Channel, num_users: int) -> Channel:
-    """Channel from the histogram of values to that of reports, where all people randomize by one channel.
+    """Channel from the histogram of values to the histogram of reports, if all people randomize by one channel.
 
     Histograms count the channel's inputs, and outputs, in its order.
 
@@ -189,7 +193,7 @@ def cascade(first: Channel, *others: Channel) -> Channel:
 
 
 def histograms(num_users: int, domain_size: int) -> Iterator[Counts]:
-    """All histograms of people over values, with most people at the first values first.
+    """All histograms of people over values, beginning with most people at the first values.
 
     Args:
         num_users: people, 0 or more.
@@ -204,7 +208,7 @@ def histograms(num_users: int, domain_size: int) -> Iterator[Counts]:
 
 
 def _with_one_more(laws: dict[Counts, dict[Counts, Any]], matrix: NDArray[Any]) -> dict[Counts, dict[Counts, Any]]:
-    """Laws of the histogram of reports for one more person, by the histogram of values.
+    """Laws of the histogram of reports after one more person, for each histogram of values.
 
     A histogram of values is reached by adding the person with its last value, so that each is made once.
     """
@@ -245,7 +249,10 @@ def _data_sets(num_users: int, domain_size: int) -> list[tuple[int, ...]]:
 
 
 def _check_entries(num_users: int, entries: Callable[[int], int]) -> None:
-    """Check that the number of people is 1 or more and that ``entries``, which grows with it, can be written out."""
+    """Check that the number of people is 1 or more, and small enough to write out a channel.
+
+    The number of ``entries`` grows with it.
+    """
     integer_at_least(1, num_users=num_users)
     feasible = 0
     while feasible < num_users and entries(feasible + 1) <= _MOST_ENTRIES:

@@ -1,4 +1,4 @@
-"""Examination of a protocol's leakage about one person, as one value: what `shuffledp leakage` prints."""
+"""Examination of a protocol's leakage about one person, as a value that `shuffledp leakage` prints."""
 
 import math
 import time
@@ -96,7 +96,7 @@ def best_guesses(
 
 
 def _after(seen: NDArray[Any], law: NDArray[np.float64], joint: NDArray[np.float64]) -> BestGuess:
-    """Best guess after some reports, by Bayes' rule: the one with the largest mean score of these reports."""
+    """Best guess after some reports, by Bayes' rule: the guess with the largest mean score of these reports."""
     comes = seen > 0
     ways = math.factorial(int(seen.sum())) // math.prod(math.factorial(count) for count in seen.tolist())
     probability = ways * float(np.prod(law[comes] ** seen[comes]))
@@ -193,7 +193,9 @@ def examine_target(
     method: str = "auto",
     source: RandomSource | None = None,
 ) -> TargetExamination:
-    """Examination of one person: vulnerability, leakage, capacity, best guesses if they are few, and each part's share.
+    """Examination of one person: vulnerability, leakage, capacity and, if asked, the comparison of methods.
+
+    Best guesses are included if they are few.
 
     The arguments are those of `shuffledp.leakage.target_vulnerability`, and so are the errors; the strong adversary is
     that of the worst case. With ``compare`` the parts are compared too (`shuffledp.leakage.compare_ways`).
@@ -227,7 +229,7 @@ def examine_target(
 
 
 def _of_honest(model: ProtocolModel, found: Vulnerability) -> Vulnerability:
-    """Examination of the honest people, with their number where some people are fake or hidden less."""
+    """Vulnerability of the honest people, with their number where some people are fake or hidden less."""
     least, counted = least_hidden(model), tuple[str, ...]()
     if model.fakes:
         counted = (f"of {model.num_senders:,} people the {model.shuffle.num_honest:,} honest ones alone are counted",)
@@ -239,7 +241,7 @@ def _of_honest(model: ProtocolModel, found: Vulnerability) -> Vulnerability:
 def worst_like(
     model: ProtocolModel, *, prior: ArrayLike | None = None, gain: ArrayLike | None = None
 ) -> Vulnerability | None:
-    """Worst vulnerability over all shufflers of this imperfection, for a shuffler whose own law is known.
+    """Largest vulnerability over all shufflers of this imperfection, for a shuffler with a known law of places.
 
     None for every other shuffler. The arguments are those of `examine_target`.
     """
@@ -256,7 +258,7 @@ def target_capacity(
     method: str = "auto",
     source: RandomSource | None = None,
 ) -> Capacity:
-    """Capacity of a protocol for one person: the largest factor of improvement of a guess, over all beliefs.
+    """Capacity of a protocol for one person: the largest factor, over all beliefs, by which a guess improves.
 
     It is the largest over all priors of that person's value, and over all gains that are never negative; the others'
     values still follow the given prior, or are known. A uniform belief and the gain of a right guess attain it.
@@ -305,5 +307,5 @@ def target_capacity(
 
 
 def _factor_of(found: Vulnerability) -> Capacity:
-    """Capacity from the vulnerability of a uniform prior and the gain of a right guess."""
+    """Capacity from the vulnerability for a uniform prior and the gain of a right guess."""
     return Capacity(value=max(1.0, found.multiplicative_leakage), kind=found.kind)

@@ -1,4 +1,4 @@
-"""Uniform shuffle of people with independent values: its leakage for any channel and any gain.
+"""Leakage of a uniform shuffle of independent people's reports, for any channel and any gain.
 
 **Theorem.** If the permutation is independent of the data and puts the target's report into slot j with probability
 w_j, the posterior vulnerability is E[max over guesses of the sum over slots of w_j c[guess, z_j]], with independent
@@ -71,7 +71,7 @@ OBLIVIOUS = "the order is drawn independently of the data, and only its result i
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Best:
-    """Expected excess of the best guess over the one that was best beforehand, and the method that found it."""
+    """Expected excess of the best guess over the guess that was best beforehand, and the method of computing it."""
 
     excess: float
     lower: float
@@ -135,7 +135,7 @@ def shuffled_vulnerability(
 
 
 def shuffled_fraction(prior: ArrayLike, channel: Channel, gain: ArrayLike | None = None, *, num_users: int) -> Fraction:
-    """Exact fraction of `shuffled_vulnerability`, from a channel of fractions.
+    """Exact value of `shuffled_vulnerability` as a fraction, from a channel of fractions.
 
     The arguments are those of `shuffled_vulnerability`, all of fractions.
 
@@ -161,7 +161,7 @@ def shuffled_fraction(prior: ArrayLike, channel: Channel, gain: ArrayLike | None
 
 
 def best_guess(found: Scores, slots: Slots, *, method: str = "auto", source: RandomSource | None = None) -> Best:
-    """Expected excess of the best guess, where slots have these weights, which sum to 1."""
+    """Expected excess of the best guess, for slots with these weights, which sum to 1."""
     validate.one_of(METHODS, method=method)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         small = found.reduced()
@@ -182,12 +182,15 @@ def check_people(num_users: int) -> None:
 
 
 def _is_finite(best: Best) -> bool:
-    """Whether the result is finite, so that nothing overflowed; an upper end without a bound may be infinite."""
+    """Whether the result is finite; an upper end without a bound may be infinite.
+
+    Then nothing overflowed.
+    """
     return math.isfinite(best.excess) and math.isfinite(best.lower) and not math.isnan(best.upper)
 
 
 def _as_if_alone(small: Scores) -> Best:
-    """Upper bound: the excess of an adversary who knows which report is the target's."""
+    """Upper bound on the excess by an adversary who knows the target's report."""
     alone = float((small.values - small.values[0]).max(axis=0) @ small.chances)
     if not math.isfinite(alone):
         raise InvalidParameterError("gain must have entries of usual size; sums of these overflow.")
@@ -195,7 +198,10 @@ def _as_if_alone(small: Scores) -> Best:
 
 
 def _automatic(small: Scores, slots: Slots, *, quick: bool) -> Best:
-    """Best guess: exact where all guesses, or all that can win, are few enough to try; else between bounds."""
+    """Best guess, exact if there are few enough guesses to try, else between bounds.
+
+    Guesses that cannot win are not counted.
+    """
     chosen, contenders, added, most = _chosen(small, slots, quick=quick), small, 0.0, math.inf
     if chosen in (None, "convolution"):
         contenders, added, most = without_losers(small, slots)
@@ -219,7 +225,7 @@ def _automatic(small: Scores, slots: Slots, *, quick: bool) -> Best:
 
 
 def _between(small: Scores, slots: Slots, *, quick: bool) -> Interval:
-    """Bounds by fullest bins or by pairs of guesses, or the best ends of both."""
+    """Bounds by fullest bins or by pairs of guesses, or the tighter ends of both."""
     people = sum(count for _, count in slots)
     bins = None
     if len(slots) == 1 and people <= (_QUICK_BINS if quick else _MOST_BINS):
@@ -279,7 +285,7 @@ def largest(found: Sequence[Best]) -> Best:
 
 
 def missed(samples: int = 1) -> tuple[str, ...]:
-    """Hypothesis on estimates: the largest chance that an interval misses the truth, after ``samples`` draws."""
+    """Hypothesis on estimates: the largest chance that an interval misses the truth in ``samples`` draws."""
     return (f"the interval misses the truth with probability {samples * (1 - CONFIDENCE):.1g} at most",)
 
 
@@ -307,7 +313,7 @@ def as_vulnerability(
 
 
 def _chosen(small: Scores, slots: Slots, *, quick: bool) -> str | None:
-    """First method that is exact and feasible, or a tight bound for two guesses; None if there is none."""
+    """First feasible method that is exact, or tight for two guesses; None if there is none."""
     states = num_states(len(small.chances), slots, small.chances) * len(small.values)
     if len(small.values) == 1 or states <= _FEW_STATES:
         return "enumeration"
@@ -319,7 +325,10 @@ def _chosen(small: Scores, slots: Slots, *, quick: bool) -> str | None:
 
 
 def _is_slow(small: Scores, slots: Slots) -> bool:
-    """Whether the exact sum over the fullest bin's load is slow: bins of several kinds, and very many people."""
+    """Whether the exact sum over the fullest bin's load is slow.
+
+    It is for bins of several kinds, or very many people.
+    """
     pattern = _pattern(small)
     alike = pattern is not None and max(np.ptp(small.chances), np.ptp(pattern[1])) <= _ALIKE
     return sum(count for _, count in slots) > _QUICK_PEOPLE and not alike
@@ -361,7 +370,7 @@ def _by_max_load(small: Scores, slots: Slots) -> float:
 
 
 def _pattern(small: Scores) -> tuple[Floats, Floats, NDArray[np.int64] | None] | None:
-    """Score of each report for most guesses, and what it adds for one guess, if all reports are of this form.
+    """Score of each report for most guesses, and its extra for one guess; None for other forms of scores.
 
     Then the largest sum is the sum of these scores plus the largest, over guesses, of what is added times load.
     """
