@@ -1,4 +1,4 @@
-"""Collection at a mix host, at work: its shuffler, its issuer if the mix is one, and what its organizer asks for."""
+"""Collection at a mix host: its shuffler, its issuer if the mix is one, and its organizer's requests."""
 
 import asyncio
 import json
@@ -67,7 +67,7 @@ class CollectionAtMix:
         self.request_key = from_text(self.collection.analyzer.key.request_key or "", name="request_key")
 
     async def open(self) -> None:
-        """Take reports in from now on; a collection that had ended stays so."""
+        """Take reports in from now on; a collection that has ended stays ended."""
         if self._ended is not None:
             self.registered.forget()  # if an earlier process did not get to it
             return
@@ -92,12 +92,12 @@ class CollectionAtMix:
 
     @property
     def has_ended(self) -> bool:
-        """Whether all of it has been handed over or destroyed."""
+        """Whether all reports of the collection have been handed over or destroyed."""
         return self._ended is not None
 
     @property
     def was_ended_by_operator(self) -> bool:
-        """Whether the mix's operator has ended it."""
+        """Whether the mix's operator has ended the collection."""
         return bool(self._ended and self._ended.get(BY_OPERATOR))
 
     @property
@@ -110,7 +110,7 @@ class CollectionAtMix:
 
     @property
     def status(self) -> dict[str, Any]:
-        """Phase, and whether enough have answered."""
+        """Status of the collection: its phase, and whether enough people have answered."""
         if self._at_shuffler is None:
             return {name: value for name, value in (self._ended or {}).items() if name in _STATUS}
         return self._at_shuffler.told
@@ -131,7 +131,7 @@ class CollectionAtMix:
     # ---- what the analyst asks for ----------------------------------------------------------------------------------
 
     def request(self, body: bytes, asked: Asked) -> OrganizerRequest:
-        """Request of the analyst, signed for this purpose within five minutes.
+        """Request of the analyst in a body, signed for this purpose within the last five minutes.
 
         Raises:
             MalformedMessageError: if the body is no request.
@@ -177,7 +177,7 @@ class CollectionAtMix:
             await self.at_issuer.take(both)
 
     async def absent(self) -> list[str]:
-        """Digests of the invitations that gave no token yet; each call counts, before it is answered.
+        """Digests of the invitations without a token so far; each call is counted before its answer.
 
         Raises:
             Refused: if the collection does not say that its analyst may ask, or three times are over.
@@ -193,7 +193,9 @@ class CollectionAtMix:
             return [in_text(each) for each in await self.at_issuer.absent()]
 
     async def publish(self, request: OrganizerRequest) -> None:
-        """Show a result from now on; the same one again changes nothing, and another one is a correction.
+        """Show a result from now on; a second, different result is shown as a correction.
+
+        The same result again changes nothing.
 
         Raises:
             MalformedMessageError: if it is no result of this collection.
@@ -221,7 +223,7 @@ class CollectionAtMix:
     # ---- until the end ----------------------------------------------------------------------------------------------
 
     async def advance(self) -> None:
-        """Forget the collection if it has ended: nothing is left but its file, its page and its results.
+        """Forget an ended collection, except its file, its page and its results.
 
         Raises:
             StorageError: if the disk did not take its end.
@@ -236,7 +238,7 @@ class CollectionAtMix:
             await self._retire({})
 
     async def destroy(self) -> None:
-        """End the collection for its operator: whatever waits is destroyed, and nothing is released.
+        """End the collection for the mix's operator: waiting reports are destroyed, and nothing is released.
 
         Raises:
             StorageError: if the disk did not take it.
@@ -259,7 +261,7 @@ class CollectionAtMix:
         await asyncio.to_thread(self.registered.forget)
 
     async def close(self) -> None:
-        """Close its store after all accepted reports are on the disk."""
+        """Close the collection's store after all accepted reports are on the disk."""
         while self._working is not None and not self._working.done():
             self._working.cancel()  # again, since a wait that ends just then loses it
             await asyncio.wait([self._working], timeout=_SECONDS_TO_CANCEL)
@@ -283,7 +285,7 @@ def _table(content: bytes) -> dict[str, Any]:
 
 
 def _lists(table: dict[str, Any] | None, collection: str = "") -> Lists:
-    """Lists of invitations in the table of their file; empty if there is none yet."""
+    """Lists of invitations, read from the table of their file; empty if there is no file yet."""
     if table is None:
         return Lists()
     try:

@@ -1,4 +1,4 @@
-"""Mix host over HTTP: its page and terms, registrations, what organizers ask for, and the pages of collections.
+"""Mix host over HTTP: its page and terms, registrations, organizers' requests, and collections' pages.
 
 All else (uploads, phases, batches) is answered as by any shuffler. Nothing that a stranger wrote is served: a page is
 made by this software, and a result is data that it renders.
@@ -103,7 +103,7 @@ class MixApp:
         await self._called(scope, receive, send)
 
     async def _inside(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request by the shuffler, if it is an upload that it takes, and else by the mix."""
+        """Answer a request, an upload by the shuffler and any other by the mix."""
         is_upload = self._host.served.at_path(scope["path"], relayed=False)[0] is not None
         if scope["path"] == GATEWAY and not self._host.is_open:  # nobody knows for whom a sealed request is
             await Problem.UNAVAILABLE.response()(scope, receive, send)
@@ -137,7 +137,7 @@ class MixApp:
         return self._shown(at)
 
     def _shown(self, at: CollectionAtMix) -> Response:
-        """Page of a collection: people answer on it, and once there is a result, they read it there."""
+        """Page of a collection, where people answer, and later read the result."""
         page = at.registered.page()
         if at.was_ended_by_operator:
             page = _GONE
@@ -210,12 +210,12 @@ class MixApp:
 
 
 async def _asked(request: Request, most: int) -> bytes:
-    """Body of an organizer's request, whose content has at most this length."""
+    """Body of an organizer's request, with a content of at most ``most`` bytes."""
     return await whole_body(request.scope, request.receive, media_type=ORGANIZER_TYPE, most=most + _BESIDE)
 
 
 class _Passed(Response):
-    """Response that another application gives."""
+    """Response by another application."""
 
     def __init__(self, app: ASGIApp) -> None:
         super().__init__()

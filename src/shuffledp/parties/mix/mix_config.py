@@ -1,4 +1,4 @@
-"""Configuration of a mix host: one TOML file, beside which everything is in the folder of its state.
+"""Configuration of a mix host: one TOML file; all else is in the folder of the mix's state.
 
 For example::
 

@@ -45,7 +45,7 @@ Key = TypeVar("Key", bound=PrivateKey)
 
 @dataclass(frozen=True, slots=True)
 class Registered:
-    """Registration as it is on the disk.
+    """Registration of a collection, as stored on the disk.
 
     Args:
         collection: the collection.
@@ -63,7 +63,7 @@ class Registered:
 
     @property
     def reports(self) -> Path:
-        """Folder of the store of its reports."""
+        """Folder of the collection's stored reports."""
         return self.folder / _REPORTS
 
     def page(self) -> bytes | None:
@@ -71,7 +71,7 @@ class Registered:
         return _content(self.folder / _PAGE)
 
     def issuer_key(self) -> IssuerKey | None:
-        """Key that signs its tokens, if the mix does."""
+        """Key that signs the collection's tokens; None if the mix does not sign them."""
         if not (self.folder / _ISSUER_KEY).exists():
             return None
         return _of_kind(IssuerKey, self.folder / _ISSUER_KEY, Role.ISSUER)
@@ -83,11 +83,11 @@ class Registered:
     # ---- what comes later -------------------------------------------------------------------------------------------
 
     def ended(self) -> dict[str, Any] | None:
-        """Status of the collection at its end, as the shuffler told it; None before the end."""
+        """Final status of the collection, as the shuffler told it; None before the end."""
         return _json(self.folder / _ENDED)
 
     def write_ended(self, status: dict[str, Any]) -> None:
-        """Write down how it stood at its end."""
+        """Write down the final status of the collection."""
         write(self.folder / _ENDED, json.dumps(status).encode())
 
     def forget(self) -> None:
@@ -106,15 +106,15 @@ class Registered:
         write(self.folder / _INVITED, json.dumps(listed).encode())
 
     def asked(self) -> int:
-        """Number of times that the organizer was told who is absent."""
+        """Number of times that the organizer was told the absent people."""
         return len(_content(self.folder / _ASKED) or b"")
 
     def write_asked(self) -> None:
-        """Count one more time that the organizer is told."""
+        """Count one more time that the organizer is told the absent people."""
         write(self.folder / _ASKED, b"." * (self.asked() + 1))
 
     def results(self) -> list[OrganizerRequest]:
-        """Published results, in their order."""
+        """Published results, in the order of publication."""
         folder = self.folder / _RESULTS
         names = [each.name for each in folder.iterdir() if each.name.isdigit()] if folder.is_dir() else []
         return [OrganizerRequest.decode((folder / name).read_bytes()) for name in sorted(names, key=int)]
@@ -143,11 +143,11 @@ class MixFolder:
     # ---- keys -------------------------------------------------------------------------------------------------------
 
     def shuffler_key(self) -> tuple[ShufflerKey, PublishedKey]:
-        """Key that signs batches, made at the first time."""
+        """Key that signs batches, with its public part; made by the first call."""
         return self._key("shuffler.key", ShufflerKey, Role.SHUFFLER)
 
     def gateway_key(self) -> tuple[GatewayKey, PublishedKey]:
-        """Key that opens relayed requests, made at the first time."""
+        """Key that opens relayed requests, with its public part; made by the first call."""
         return self._key("gateway.key", GatewayKey, Role.GATEWAY)
 
     def _key(self, name: str, kind: type[Key], role: Role) -> tuple[Key, PublishedKey]:
@@ -158,7 +158,7 @@ class MixFolder:
         return _of_kind(kind, file, role), read_public(file)
 
     def new_issuer_key(self, registrant: str, name: bytes, most: int, now: datetime) -> PublishedKey | None:
-        """Key for the tokens of one collection; for the same name the same key; None if too many wait already."""
+        """Public key for the tokens of one collection, one for each name; None if too many keys wait already."""
         folder = self.path / _KEYS / hashlib.sha256(registrant.encode()).hexdigest()
         make_private(folder)
         file = folder / f"{name.hex()}.key"
@@ -175,7 +175,7 @@ class MixFolder:
                 each.unlink()
 
     def waiting_issuer_key(self, registrant: str, wanted: str) -> Path | None:
-        """File of the key with this public part that a registrant has asked for; None if there is none."""
+        """File of a registrant's waiting key with this public part; None if there is none."""
         folder = self.path / _KEYS / hashlib.sha256(registrant.encode()).hexdigest()
         files = sorted(folder.glob("*.key")) if folder.is_dir() else []
         return next((each for each in files if public_file(each).exists() and read_public(each).key == wanted), None)
@@ -183,7 +183,10 @@ class MixFolder:
     # ---- codes ------------------------------------------------------------------------------------------------------
 
     def new_code(self) -> str:
-        """New code for a registrant; only its digest is kept, in a file that ends the code when it is removed."""
+        """New code for a registrant; only its digest is kept, in a file.
+
+        The code ends when the file is removed.
+        """
         code = secrets.token_bytes(REGISTRANT_CODE_BYTES)
         write(self.path / _CODES / hashlib.sha256(code).hexdigest(), written(datetime.now(UTC)).encode() + b"\n")
         return in_text(code)
@@ -198,7 +201,7 @@ class MixFolder:
     def register(
         self, collection: Collection, registrant: str, *, page: bytes, promised: tuple[str, ...], key: Path | None
     ) -> Registered:
-        """Registration of a collection, on the disk as a whole when this returns.
+        """Registration of a collection, completely on the disk when this returns.
 
         Args:
             collection: the collection.
@@ -226,13 +229,13 @@ class MixFolder:
         return self._settled(Registered(collection, registrant, now, promised, place))
 
     def registrations(self) -> Iterator[Registered]:
-        """All registrations, after what a killed process left behind is removed."""
+        """All registrations, after remains of a killed process are removed."""
         for each in (self.path / _COLLECTIONS).glob(f"{_PARTIAL}*"):
             shutil.rmtree(each)
         return map(self._settled, self.look())
 
     def look(self) -> Iterator[Registered]:
-        """All registrations, while another process may run the mix; whatever else is beside them is left alone.
+        """All registrations, read without a change, since another process may run the mix.
 
         Raises:
             InvalidParameterError: if a folder that is named as a registration is none.
@@ -257,7 +260,7 @@ class MixFolder:
         )
 
     def _settled(self, registered: Registered) -> Registered:
-        """The registration, after the key of its tokens waits no more: a second collection would share its tokens."""
+        """Registration, after its waiting token key is removed, so that no second collection shares its tokens."""
         issuer = registered.collection.issuer
         if issuer is not None and (key := self.waiting_issuer_key(registered.registrant, issuer.key.key)) is not None:
             for each in (public_file(key), key):
@@ -293,7 +296,7 @@ class MixFolder:
 
 
 def write(path: Path, data: bytes) -> None:
-    """Write a file that only its owner may read, durably, whole or not at all.
+    """Write a file that only its owner may read: durably, whole or not at all.
 
     Raises:
         StorageError: if the disk did not take it.
@@ -305,7 +308,10 @@ def write(path: Path, data: bytes) -> None:
 
 
 def _write_pair(file: Path, key: PrivateKey, now: datetime) -> None:
-    """Write a key with its public file, which comes last: half of a pair, from a killed process, was never used."""
+    """Write a private key, then its public file.
+
+    Half of a pair, from a killed process, was never used.
+    """
     try:
         file.unlink(missing_ok=True)
         write_key(file, key, PublishedKey.of(key, active_from=written(now)))

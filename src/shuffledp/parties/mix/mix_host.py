@@ -67,7 +67,7 @@ class MixHost:
         self.changed: list[Callable[[CollectionAtMix, bool], None]] = []  # told of each that comes (True) or goes
 
     async def open(self) -> None:
-        """Take up the collections that an earlier process left, while those taken up are served.
+        """Reopen the collections of an earlier process one by one; each is served as soon as it is open.
 
         Raises:
             InvalidParameterError: if one of them is not as this software wrote it.
@@ -101,15 +101,15 @@ class MixHost:
 
     @property
     def unknown(self) -> Problem:
-        """Refusal of what is not known, which may be known later as long as collections are taken up."""
+        """Refusal of an unknown collection, which may be known later while collections are reopened."""
         return Problem.UNRECOGNIZED_COLLECTION if self.is_open else Problem.UNAVAILABLE
 
     def at_page(self, host: str, path: str) -> CollectionAtMix | None:
-        """Collection whose page has this place."""
+        """Collection whose page is at this host and path; None if there is none."""
         return self._pages.get((host, path))
 
     def has_host(self, host: str) -> bool:
-        """Whether a host name is a page's, and so serves nothing else."""
+        """Whether a host name belongs to a page, and so serves nothing else."""
         return self.terms.pages == "origin" and host.endswith(f".{self.terms.url.partition('://')[2]}")
 
     async def _take(self, registered: Registered) -> None:
@@ -146,7 +146,7 @@ class MixHost:
         return name
 
     async def issuer_key(self, registrant: str, name: bytes) -> PublishedKey:
-        """Fresh key for the tokens of one collection; the same one for the same name.
+        """Public key for the tokens of one collection; a repeated name gets the same key.
 
         Raises:
             Refused: if the mix gives no tokens, or too many keys of the registrant wait for their collections.
@@ -228,7 +228,7 @@ class MixHost:
             await asyncio.sleep(_SECONDS_BETWEEN_LOOKS)
 
     async def look(self) -> None:
-        """End what the operator asks to end, and forget what has ended."""
+        """End the collections that the operator asks to end, and forget the collections that have ended."""
         for text in await asyncio.to_thread(self.folder.asked_to_end):
             await self._end(text)
         for each in self:
@@ -243,7 +243,7 @@ class MixHost:
             self._log.at_first(Happened.STORAGE_FAILED)
 
     async def _end(self, text: str) -> None:
-        """End a collection as the operator asks: nothing of it is released any more, and its page goes."""
+        """End a collection for the mix's operator: nothing more of it is released, and its page goes."""
         for each in self:
             if each.collection.id.hex() == text:
                 try:

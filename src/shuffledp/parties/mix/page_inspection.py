@@ -1,4 +1,4 @@
-"""Inspection of a collection that a stranger sends, in a process of its own with limits of time and memory.
+"""Inspection of a stranger's collection file in a separate process, with limits of time and memory.
 
 The page of the collection is made anew, by this software: only if it is the same to the byte, it is ever served.
 """
@@ -34,13 +34,13 @@ class Inspected:
 
 
 class Inspector:
-    """Inspector of files, one after the other, in a process that starts with the first one."""
+    """Inspector of files, one after the other, in a process that starts with the first file."""
 
     def __init__(self) -> None:
         self._process: AnsweringProcess | None = None
 
     def inspect(self, content: bytes) -> Inspected:
-        """Findings about a file; none if the inspection takes too long, or too much memory.
+        """Findings about a file; empty if the inspection takes too much time or memory.
 
         Call it from a thread: it waits.
         """
@@ -72,7 +72,7 @@ def collection_in(content: bytes) -> Collection:
 
 
 def id_of(content: bytes) -> bytes:
-    """Id of the collection whose file has these bytes, if they are one."""
+    """Id of the collection whose file has this content."""
     return hashlib.sha256(CONTEXT + content).digest()
 
 

@@ -13,7 +13,7 @@ from shuffledp.survey.trusted_parties import is_at
 
 
 def misfit(collection: Collection, terms: MixTerms, *, now: datetime) -> Problem | None:
-    """Reason why a mix does not take a collection, whoever registers it; None if there is none."""
+    """Reason why a mix refuses a collection, whoever registers it; None if there is none."""
     if not _is_of(collection, terms):
         return Problem.OTHER_MIX
     if at_mix(collection, terms) and not _is_in_place(collection, terms):
@@ -42,7 +42,7 @@ def at_mix(collection: Collection, terms: MixTerms) -> bool:
 
 
 def has_place(collection: Collection, terms: MixTerms) -> bool:
-    """Whether something of a collection is shown at its place at the mix: its page, or at least its result."""
+    """Whether the mix shows the page of a collection, or at least its result."""
     return at_mix(collection, terms) or collection.result == terms.page_url(collection.nonce)
 
 
@@ -51,7 +51,7 @@ def _is_in_place(collection: Collection, terms: MixTerms) -> bool:
 
 
 def _beyond(collection: Collection, terms: MixTerms, now: datetime) -> Problem | None:
-    """Limit of the policy that a collection is beyond; None if there is none."""
+    """Limit of the policy that a collection exceeds, as a problem; None if it exceeds none."""
     policy, closes = terms.policy, instant(closes=collection.closes)
     fetched, days = instant(fetch_by=collection.fetch_by or collection.closes), timedelta(days=policy.days)
     if not now < closes <= now + days or fetched > closes + days:
@@ -62,14 +62,14 @@ def _beyond(collection: Collection, terms: MixTerms, now: datetime) -> Problem |
 
 
 def most_answers(collection: Collection, terms: MixTerms) -> int:
-    """Most answers that the mix takes in for a collection: people and bytes of its policy, and its own limit."""
+    """Greatest number of answers that the mix accepts for a collection, by its policy and its own limit."""
     host = next((number for number, each in enumerate(collection.hosts) if each.url == terms.url), 0)
     own = terms.policy.bytes // sum(terms_of(collection, host).lengths)
     return min(terms.policy.people, own, int(min(collection.most, own)))
 
 
 def path_of_page(collection: Collection, terms: MixTerms) -> tuple[str, str]:
-    """Host name, "" for the mix's own, and path at which the mix serves the page of a collection."""
+    """Host name and path of a collection's page at the mix; the name is "" for the mix's own host."""
     if terms.pages == "origin":
         return urlsplit(terms.page_url(collection.nonce)).netloc, "/"
     return "", urlsplit(terms.page_url(collection.nonce)).path

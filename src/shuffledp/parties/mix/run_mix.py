@@ -1,4 +1,4 @@
-"""Run of a mix host, until the process is asked to end; and what its operator does beside it."""
+"""Run of a mix host until the process is asked to end, and the operator's view of its state."""
 
 import asyncio
 from collections import Counter
@@ -61,7 +61,7 @@ async def run_mix(config: MixConfig, *, log: EventLog, ready: Callable[[str], No
 
 
 def terms_by(config: MixConfig, folder: MixFolder) -> MixTerms:
-    """Terms that a mix publishes, with its keys, which are made if they are not there."""
+    """Terms that a mix publishes, with its keys; missing keys are made."""
     return MixTerms(
         url=config.url,
         shuffler=folder.shuffler_key()[1],
@@ -75,7 +75,7 @@ def terms_by(config: MixConfig, folder: MixFolder) -> MixTerms:
 
 
 def mix_metrics_app(host: MixHost) -> Starlette:
-    """Web application for counts, on this machine alone: submissions of the open collections, and collections."""
+    """Web application that counts submissions and collections, for this machine alone."""
 
     async def metrics(_: Request) -> Response:
         total: Counter[Count] = Counter()
@@ -91,7 +91,7 @@ def mix_metrics_app(host: MixHost) -> Starlette:
 
 
 def listed(config: MixConfig) -> list[dict[str, object]]:
-    """Collections of a mix, as they are on the disk, each with what remains of it; also while it runs."""
+    """Collections of a mix on the disk, each with its remaining files; also while the mix runs."""
     found = []
     for each in MixFolder(Path(config.state)).look():
         ended = each.ended()

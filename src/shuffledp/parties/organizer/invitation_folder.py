@@ -76,7 +76,7 @@ def write_again(folder: Path, collection: Collection, invitations: Path, *, abse
 
 
 def _digest(file: Path, collection: Collection) -> bytes:
-    """Digest by which the issuer knows the invitation in a file."""
+    """Digest of the invitation in a file, by which the issuer knows it."""
     code = Invitation.read(file, collection).code
     if code is None:
         raise InvalidParameterError(f"{file} must be an invitation with a code; it holds a ready-made token.")
@@ -94,7 +94,7 @@ def _write_links(
     again: bool = False,
     progress: Callable[[int], None] = lambda _: None,
 ) -> None:
-    """Write cards and mails for people, whose last field is the link."""
+    """Write cards and mails for people; the last field of each row is the person's link."""
     if sheet:
         named = _counted([(row[0], row[-1]) for row in people], progress)
         write_secret(folder / SHEET, invitation_sheet(collection, named, again=again))

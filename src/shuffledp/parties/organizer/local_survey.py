@@ -1,4 +1,4 @@
-"""A survey of one operator in one local network: this machine takes the answers in, and releases the result."""
+"""Survey by one operator in one local network: this machine takes the answers in and releases the result."""
 
 import asyncio
 import socket
@@ -89,7 +89,7 @@ def new_local_survey(
 
 @contextmanager
 def at_work(survey: SurveyFolder) -> Iterator[Callable[[], None]]:
-    """Context in which this machine takes answers in, from where an earlier process left it.
+    """Context in which this machine takes answers in, continuing the work of an earlier process.
 
     Yields:
         Function that starts the process anew if it has ended; what was acknowledged is on the disk.
@@ -124,7 +124,7 @@ def _started(survey: SurveyFolder) -> "subprocess.Popen[bytes]":
 
 
 def _wait_for(survey: SurveyFolder, process: "subprocess.Popen[bytes]") -> None:
-    """Wait until the process listens; if it does not, say what may be the reason."""
+    """Wait until the process listens; the error of a failed start names a likely reason."""
     try:
         wait_for(process)
         return
@@ -137,7 +137,7 @@ def _wait_for(survey: SurveyFolder, process: "subprocess.Popen[bytes]") -> None:
 
 
 def wait_for_end(collection: Collection, asked: threading.Event, keep: Callable[[], None]) -> None:
-    """Wait until the collection closes, or somebody has asked to end it; ``keep`` is called every second."""
+    """Wait until the collection closes or is asked to end; ``keep`` is called every second."""
     closes = instant(closes=collection.closes).timestamp()
     while (left := closes - time.time()) > 0:
         if asked.wait(min(left, 1.0)):  # the clock may be set meanwhile
@@ -160,7 +160,7 @@ def close(survey: SurveyFolder) -> None:
 
 
 def finished(survey: SurveyFolder) -> FetchedRelease:
-    """Release of a survey whose answers this machine takes in: closed now, fetched and written.
+    """Release of a local survey, which is closed now, fetched and written.
 
     Raises:
         BatchTooSmallError: if fewer answered than are released.

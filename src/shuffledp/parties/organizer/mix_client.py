@@ -91,7 +91,7 @@ class MixClient:
         raise RemoteProtocolError(f"{self.url} must answer by an issuer's key; it did not.")
 
     def register(self, collection: Collection) -> None:
-        """Register a collection, from then on people can answer; registering the same one again changes nothing.
+        """Register a collection, so that people can answer; a repeated registration changes nothing.
 
         Raises:
             InvalidParameterError: if the collection names another shuffler.
@@ -119,7 +119,7 @@ class MixClient:
     # ---- while people answer, and afterwards ------------------------------------------------------------------------
 
     def invite(self, collection: Collection, analyst: AnalyzerKey, listed: Invited) -> None:
-        """Add invitations to those that the mix gives tokens for, and cancel those that the list cancels.
+        """Add invitations at the mix, and cancel the invitations that the list cancels.
 
         Raises:
             RemoteProtocolError: if the mix refuses, such as for more invitations than it allows.
@@ -127,7 +127,7 @@ class MixClient:
         self._as_analyst(collection, analyst, Asked.INVITED, listed.written().encode())
 
     def absent(self, collection: Collection, analyst: AnalyzerKey) -> frozenset[bytes]:
-        """Digests of the invitations that have not taken a token; told at most three times.
+        """Digests of the invitations without a token so far; the mix tells them at most three times.
 
         Raises:
             RemoteProtocolError: if the collection does not say beforehand that its organizer may ask, or has asked
@@ -149,7 +149,7 @@ class MixClient:
         self._post(collection, "close", body, CLOSE_TYPE)
 
     def publish(self, collection: Collection, analyst: AnalyzerKey, statement: Mapping[str, Any] | None) -> None:
-        """Publish the result on the page of the collection; a second, different one is shown as a correction.
+        """Publish the result on the page of the collection; a second, different result is shown as a correction.
 
         Args:
             collection: the collection, which has closed.
@@ -163,7 +163,7 @@ class MixClient:
         self._post(collection, Asked.RESULT, made.request.encode(), ORGANIZER_TYPE)
 
     def results(self, collection: Collection) -> Sequence[PublishedResult]:
-        """Published results, the first one and its corrections, each with a good signature; empty if there are none.
+        """Published results with valid signatures: the first and its corrections; empty if nothing is published.
 
         Raises:
             RemoteProtocolError: if the mix knows no such collection, or tells a result that its analyst did not sign.

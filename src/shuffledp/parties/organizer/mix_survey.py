@@ -1,4 +1,4 @@
-"""A survey through a mix host that somebody else runs: this machine makes it, reminds, fetches and publishes.
+"""Survey through another operator's mix host: this machine makes it, reminds, fetches and publishes.
 
 Nothing here has to stay switched on while people answer: every function goes on from the files of the survey.
 """
@@ -65,7 +65,7 @@ def new_mix_survey(
     further: Sequence[tuple[MixClient, MixTerms]] = (),
     reserve: Callable[[Collection], None] = lambda _: None,
 ) -> SurveyFolder:
-    """Folder of a new survey that is registered at a mix, or at all hosts of a sum; from then on people can answer.
+    """Folder of a new survey, registered at a mix or at all hosts of a sum, so that people can answer.
 
     Args:
         terms: what is asked.
@@ -127,12 +127,12 @@ def new_mix_survey(
 
 
 def default_close(found: MixTerms) -> str:
-    """Closing time of a survey by default: in a week, or as late as a mix with these terms allows."""
+    """Default closing time of a survey: in a week, or as late as a mix with these terms allows."""
     return written(datetime.now(UTC) + min(timedelta(days=_DAYS_OPEN), timedelta(days=found.policy.days) - _SLACK))
 
 
 def _names(contact: str | None) -> PartyNames:
-    """Name of the analyst, where who asks is short enough to be one."""
+    """Name of the analyst: the contact, if it is short enough; otherwise none."""
     return PartyNames(analyzer=contact if contact and len(contact) <= _LONGEST_NAME and '"' not in contact else None)
 
 
@@ -145,7 +145,7 @@ def _invite(survey: SurveyFolder, collection: Collection, rows: Sequence[Sequenc
 
 
 def remind(survey: SurveyFolder, mix: MixClient, *, everybody: bool = False) -> tuple[Path, int]:
-    """Folder with the invitations written again as reminders, and how many they are.
+    """Folder with invitations written again as reminders, and the number of reminders.
 
     Only those who have not taken part are reminded where the collection said beforehand that the mix tells who they
     are; else, or with ``everybody``, all are.
@@ -168,7 +168,7 @@ def remind(survey: SurveyFolder, mix: MixClient, *, everybody: bool = False) -> 
 def finished(
     survey: SurveyFolder, *, certificates: Path | None = None, waiting: Callable[[bool], None] = lambda _: None
 ) -> FetchedRelease:
-    """Release of a survey that is closed: fetched from the mix, opened and written here.
+    """Release of a closed survey: fetched from the mix, opened and written here.
 
     Raises:
         BatchTooSmallError: if fewer answered than are released.
@@ -181,7 +181,7 @@ def finished(
 
 
 def publish(survey: SurveyFolder, mix: MixClient, found: FetchedRelease | ShuffleDPError) -> None:
-    """Publish a release at the mix, or that there is none: data alone, signed by the analyst's key.
+    """Publish a release at the mix, or that there is none, as data signed by the analyst's key.
 
     Raises:
         RemoteProtocolError: if the mix refuses.

@@ -1,4 +1,4 @@
-"""Comparison of the page that people are served with the digest in their link, from any machine."""
+"""Comparison of the page at a link with the digest in the link, from any machine."""
 
 import hashlib
 import json
@@ -18,7 +18,7 @@ _DATA = re.compile(r'<script type="application/json" id="data">(.*?)</script>', 
 
 
 def page_of_link(link: str) -> WebPage:
-    """Page that a link names; what invites one person alone is left out.
+    """Page that a link names; a personal invitation in the link is dropped.
 
     Raises:
         InvalidParameterError: for another text, which is not quoted, since it may be an invitation.
@@ -32,7 +32,7 @@ def page_of_link(link: str) -> WebPage:
 
 
 def check_page(page: WebPage, client: httpx.Client) -> Collection | None:
-    """Collection inside the page that is served now, which has the digest that the link names.
+    """Collection inside the page now at the address, after the page's digest is compared with the link's.
 
     None if it is a page of another version, whose content is not known here.
 

@@ -27,7 +27,7 @@ _PRIVATE = 0o700
 
 @dataclass(frozen=True, slots=True)
 class SurveyFolder:
-    """Folder of one survey; who has it can read what is released, and nothing more than that of any person.
+    """Folder of one survey; its reader can read the release, and no more about a person than the release tells.
 
     Args:
         path: the folder.
@@ -37,7 +37,7 @@ class SurveyFolder:
 
     @property
     def collection_file(self) -> Path:
-        """File that people's programs and the other parties are given."""
+        """Collection file, which people's programs and the other parties are given."""
         return self.path / _COLLECTION
 
     @property
@@ -57,7 +57,7 @@ class SurveyFolder:
 
     @property
     def invitations(self) -> Path:
-        """Folder of the invitations, where people answer by them."""
+        """Folder of the invitations, if people answer by invitation."""
         return self.path / _INVITATIONS
 
     @property
@@ -85,7 +85,7 @@ class SurveyFolder:
         return key
 
     def operator_key(self) -> ShufflerKey:
-        """Private key of the shuffler, where one operator runs all."""
+        """Private key of the shuffler, if one operator runs all parties."""
         key = read_key(self.operator_key_file)
         if not isinstance(key, ShufflerKey):
             raise InvalidParameterError(f"{_OPERATOR_KEY} must be the shuffler's key; it is another party's.")
@@ -93,17 +93,17 @@ class SurveyFolder:
 
     @property
     def operator_key_file(self) -> Path:
-        """File of the shuffler's private key, where one operator runs all."""
+        """File of the shuffler's private key, if one operator runs all parties."""
         return self.path / _OPERATOR_KEY
 
     def new_operator_key(self) -> PublishedKey:
-        """Public part of a new key of the shuffler, whose file is in the folder from now on."""
+        """Public part of a new shuffler key, whose file is in the folder from now on."""
         return _new_key(self.operator_key_file, ShufflerKey.generate())
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """Setting of a survey: who its parties are, where its page is, and what has to be done with it.
+    """Setting of a survey: makes its collection, places its page, and acts when its folder is complete.
 
     Args:
         collection: makes the collection from its task, the analyst's public key and the folder.

@@ -1,4 +1,4 @@
-"""Attendance of a relay as its post office tells it, and a digest that all members compare.
+"""Attendance of a relay's members, told by the post office, and a digest that all members compare.
 
 A server can claim that a member was away, and nobody can refute it. But all members must hear the same: each envelope
 holds the digest of all earlier stages, and at the end every member signs it.
@@ -75,12 +75,12 @@ class Attendance:
 
     @property
     def vote(self) -> bytes:
-        """Message that a member signs who saw this attendance and is ready to hand in."""
+        """Vote for this attendance: message that a member signs when it is ready to hand in."""
         return _VOTE + self.collection_id + self.digest
 
 
 def is_in(record: bytes, person: int) -> bool:
-    """Whether the record has this member as present; reads one bit only."""
+    """Whether the record has this member as present; only one bit is read."""
     return bool(record[person >> 3] & (0x80 >> (person & 7)))
 
 

@@ -104,7 +104,7 @@ class Directory(Described):
 
     @cached_property
     def identities(self) -> tuple[bytes, ...]:
-        """Signing keys of all members, computed once, since each vote is verified against one."""
+        """Public signing keys of all members, computed once, since each vote is verified against one."""
         return tuple(each.identity_key for each in self.entries)
 
     @cached_property
@@ -122,7 +122,7 @@ class Directory(Described):
         return place
 
     def without(self, names: Iterable[str]) -> tuple[Entry, ...]:
-        """Entries without the named members, for a new directory; a name without an entry is refused."""
+        """Entries without the named members, for a new directory; an unknown name is refused."""
         gone = set(names)
         if unknown := gone - {each.name for each in self.entries}:
             raise InvalidParameterError(
@@ -163,7 +163,7 @@ class Directory(Described):
 
     @classmethod
     def of(cls, content: bytes, *, where: str) -> Self:
-        """Directory encoded in ``content``; ``where`` names its origin in errors, which are those of `read`."""
+        """Directory decoded from ``content``; errors are as in `read`, and name the origin ``where``."""
         try:
             found = cls.from_dict(json.loads(content))
         except (ValueError, RecursionError) as error:
@@ -179,7 +179,7 @@ class Directory(Described):
 
 
 def in_order(entries: Iterable[Entry]) -> tuple[Entry, ...]:
-    """Entries in the order of digests, each taken of an identity and of all identities together."""
+    """Entries sorted by a digest of the entry's identity together with all identities."""
     several = sorted(entries, key=lambda each: each.identity_key)
     everybody = hashlib.sha256(_ORDER + b"".join(each.identity_key for each in several)).digest()
     return tuple(sorted(several, key=lambda each: hashlib.sha256(everybody + each.identity_key).digest()))

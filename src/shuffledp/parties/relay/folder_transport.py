@@ -38,7 +38,7 @@ class FolderTransport:
         self._folder = folder / terms.collection_id.hex()
 
     async def post(self, stage: int, person: int, letters: Letters) -> None:
-        """Letters written to files once, as `Transport.post` demands; an existing letter stays unchanged."""
+        """Write letters to files, as `Transport.post` demands; an existing letter stays unchanged."""
         place = self._folder / str(stage)
         for recipient, letter in letters.items():
             file, partial = place / _name(person, recipient), place / f".{token_hex(8)}"
@@ -82,7 +82,7 @@ class FolderTransport:
         return record, {each: (place / _name(each, recipient)).read_bytes() for each in senders}
 
     def _named(self, people: set[int]) -> str:
-        """Names of the missing members, if they are few."""
+        """Names of the missing members, if they are few; otherwise empty."""
         names = [self._terms.directory.entries[each].name for each in sorted(people)]
         return f": {', '.join(names)}" if len(names) <= _MOST_NAMED else ""
 

@@ -1,4 +1,4 @@
-"""Gate of a relay: whether members may hand in all, some or no reports, and which simulated walk has the same view.
+"""Gate of a relay: whether members may hand in reports, and the simulated walk with the same view.
 
 Without a gate, the promise holds only for rounds in which no member was away. With a gate, it holds for
 all schedules that the gate lets through; the gate looks only at the schedule, which all members know alike.
@@ -17,7 +17,7 @@ _may_hand_in = lru_cache(maxsize=4)(may_hand_in)  # for processes in which many 
 
 
 def schedule_of(attendance: Attendance) -> Schedule:
-    """Schedule of the walk: members present in each round; members of the last round hand in.
+    """Schedule of the walk: members present in each round; only members of the last round hand in.
 
     A report stays with its holder if the holder or the next holder was away.
     """

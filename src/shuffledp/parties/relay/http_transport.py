@@ -25,7 +25,7 @@ class HttpTransport:
         self._client = client
 
     async def post(self, stage: int, person: int, letters: Letters) -> None:
-        """Letters posted as `Transport.post` demands."""
+        """Post letters as `Transport.post` demands."""
         self._client.post(stage, person, letters)
 
     async def record(self, stage: int) -> bytes:
@@ -53,7 +53,7 @@ class SharedHttpTransport:
         self._once: dict[Hashable, asyncio.Task[Any]] = {}
 
     async def post(self, stage: int, person: int, letters: Letters) -> None:
-        """Letters posted as `Transport.post` demands."""
+        """Post letters as `Transport.post` demands."""
         await self._do(lambda client: client.post(stage, person, letters))
 
     async def record(self, stage: int) -> bytes:
@@ -67,7 +67,7 @@ class SharedHttpTransport:
         return await (self._shared((stage, recipient), of) if recipient == EVERYBODY else self._do(of))
 
     async def _shared(self, what: Hashable, work: Callable[[PostOfficeClient], _Answer]) -> _Answer:
-        """Shared answer to a request of several members; a failed request is repeated."""
+        """Answer to a request, shared by several members; a failed request is repeated."""
         task = self._once.get(what)
         if task is None or (task.done() and (task.cancelled() or task.exception() is not None)):
             task = self._once[what] = asyncio.create_task(self._do(work))

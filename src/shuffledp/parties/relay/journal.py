@@ -54,7 +54,7 @@ class Journal:
 
     @property
     def is_done(self) -> bool:
-        """Whether the member's part has ended: handed in, or refused for good."""
+        """Whether the member's part has ended: reports handed in, or refused for good."""
         return self._done.exists()
 
     def read(self) -> MemberState | None:
@@ -105,7 +105,9 @@ def begun(
     *,
     source: RandomSource | None = None,
 ) -> MemberState:
-    """State in the journal, or a new first state, whose report is made once and written down; arguments as in `begin`.
+    """State in the journal, or a new first state, which is written down; arguments as in `begin`.
+
+    The report is made once.
 
     Raises:
         LocalProtocolError: if the member's part has ended.

@@ -1,4 +1,4 @@
-"""Links between members: a fresh key for each direction and round, under which one message is sealed once.
+"""Links between members, with a fresh key for each direction and round, which seals one message.
 
 Before the first round each member sends each contact a secret, sealed to the contact's key (HPKE, RFC 9180) and signed
 with its own. Each direction of a link has such a secret, from which comes a key for each round: HMAC-SHA256 leads from
@@ -31,7 +31,7 @@ SET_UP_BYTES = _KEM.enc_length + KEY_BYTES + TAG_BYTES + SIGNATURE_BYTES
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Link:
-    """Direction of a link between two members, in one collection.
+    """Link from one member to another, in one collection.
 
     Args:
         collection_id: id of the collection.
@@ -101,7 +101,9 @@ class Link:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class LinkKeys:
-    """Member's link keys of one round, in both directions, by contact; keys of earlier rounds cannot be derived.
+    """Member's link keys of one round, in both directions, by contact.
+
+    Keys of earlier rounds cannot be derived from them.
 
     Args:
         number: number of the round, from 1.
@@ -119,7 +121,7 @@ class LinkKeys:
         return cls(1, {each: secrets.token_bytes(KEY_BYTES) for each in contacts}, {})
 
     def hearing(self, inward: Mapping[int, bytes]) -> Self:
-        """Keys of the first round with the inward keys that contacts have sent."""
+        """Keys of the first round with the inward keys received from contacts."""
         return replace(self, inward=dict(inward))
 
     def after(self, number: int) -> Self:

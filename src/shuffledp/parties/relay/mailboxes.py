@@ -75,7 +75,7 @@ class Mailboxes:
         self._queue = GroupCommit(self._letters.thread, self._letters.commit)
 
     async def put(self, posted: Posted) -> bool:
-        """Whether a member's letters of a stage are stored; False if other letters of the member are there already.
+        """Whether a member's letters of a stage are stored; False if other letters of the member are stored already.
 
         Raises:
             StorageError: if the disk did not take the letters.
@@ -106,7 +106,7 @@ class Mailboxes:
         self._letters.close()
 
     async def try_to_store(self) -> None:
-        """Test the disk, as `Database.try_to_store`."""
+        """Test whether the disk takes data, as `Database.try_to_store`."""
         await self._queue.do(self._letters.try_to_store)
 
     async def _do(self, statement: str, *values: object) -> list[Any]:
@@ -114,7 +114,7 @@ class Mailboxes:
 
 
 def letters_kept(folder: Path, stages: range) -> tuple[int, int]:
-    """Number of letters in these stages and their total bytes; only after the post office has closed the folder."""
+    """Number and total bytes of letters in these stages; call it after the post office has closed the folder."""
     with closing(_Letters(folder)) as database:
         kept = "SELECT COUNT(*), TOTAL(LENGTH(body)) FROM letters WHERE stage BETWEEN ? AND ?"
         ((letters, size),) = database.rows(kept, stages[0], stages[-1])

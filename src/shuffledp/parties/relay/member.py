@@ -19,7 +19,10 @@ from shuffledp.randomness.sources import RandomSource
 
 
 class Transport(Protocol):
-    """Carrier of letters, untrusted: a member hands in only reports of rounds on which all members agree."""
+    """Untrusted carrier of letters.
+
+    A member hands in only reports of rounds on which all members agree.
+    """
 
     async def post(self, stage: int, person: int, letters: Letters) -> None:
         """Send a member's letters of a stage; a repeat changes nothing, and late letters are discarded.
@@ -50,7 +53,7 @@ async def take_part(
     source: RandomSource | None = None,
     progress: Progress | None = None,
 ) -> int:
-    """Take a member's part from the state in the journal to the hand-in.
+    """Run a member's part, from the state in its journal to the hand-in.
 
     Returns:
         Number of reports in layers that this member did not pass on, as in `MemberState.refused`.

@@ -1,4 +1,4 @@
-"""Keys of a member: one signs, one opens sealed messages; and the member's entry in a directory.
+"""Keys of a member (one signs, one opens sealed messages), and the member's entry in a directory.
 
 The first key signs the entry, so that nobody can enrol another opening key under a member's name. People who
 compare a member's fingerprint have compared both keys.
@@ -141,7 +141,7 @@ class MemberKey:
         return "".join(str(key.private_bytes(encoding, form, serialization.NoEncryption()), "ascii") for key in keys)
 
     def write(self, path: Path, name: str) -> Entry:
-        """Write the keys to a file for its owner alone, and the entry to a ``.pub`` file beside it; as `write_pair`."""
+        """Write the private keys to a file, and the entry to a ``.pub`` file beside it; as `write_pair`."""
         entry = self.entry(name)
         write_pair(path, self.to_pem(), json.dumps(entry.to_dict(), indent=2) + "\n")
         return entry

@@ -1,4 +1,4 @@
-"""Members as processes of this machine: one member in each process, or several.
+"""Members as processes of this machine, with one or several members in each process.
 
 Each is forked from a process that has loaded all code and data, and shares the memory that it does not write to.
 To write little, a member alone in a process uses neither an event loop nor threads.

@@ -34,7 +34,7 @@ LAYER_BYTES = _PLACE_BYTES + _KEM.enc_length + TAG_BYTES
 
 
 def drawn_route(rounds: Sequence[Round], owner: int, source: RandomSource) -> tuple[int, ...]:
-    """Holder of a report after each round, each drawn given the holder before, as in `sample_walks`."""
+    """Holders of a report after each round, drawn one after the other as in `sample_walks`."""
     route = [owner]
     for each in rounds:
         route.append(int(sample_walks(each, 1, starts=route[-1:], source=source).positions[0]))
@@ -51,14 +51,14 @@ def wrapped(report: bytes, route: Sequence[int], collection_id: bytes, directory
 
 
 def next_holder(onion: bytes) -> int:
-    """Holder to whom an onion goes in its round; a malicious owner may name anybody, or a place without a member."""
+    """Next holder of an onion; a malicious owner may name any member, or a place without a member."""
     return int.from_bytes(onion[:_PLACE_BYTES], "big")
 
 
 def peeled(
     onions: Iterable[bytes], person: int, number: int, collection_id: bytes, key: MemberKey
 ) -> tuple[bytes, ...]:
-    """Contents of this member's own layers after a round, each once; other onions are dropped.
+    """Contents of this member's own layers after a round, without duplicates; other onions are dropped.
 
     Args:
         onions: onions of one round that came or stayed.

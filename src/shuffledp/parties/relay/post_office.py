@@ -95,7 +95,7 @@ class PostOffice:
         return found
 
     async def take(self, stage: int, sender: int, letters: Letters) -> bool:
-        """Whether checked letters are stored now or before; False if they are late, or differ from those sent before.
+        """Whether checked letters are stored; False if they are late, or differ from earlier letters.
 
         Raises:
             StorageError: if the disk did not take the letters.
@@ -110,7 +110,7 @@ class PostOffice:
         return is_kept
 
     def _in(self, record: bytes) -> set[int]:
-        """Members present by a record; letters that came while it was written do not count."""
+        """Members present by a record; letters that come while the record is written do not count."""
         return {each for each in range(self.terms.num_users) if is_in(record, each)}
 
     async def record(self, stage: int) -> bytes | None:
@@ -159,7 +159,7 @@ class PostOffice:
         return max(least, self._patience)
 
     async def _end(self) -> None:
-        """Record the attendance of the stage; later letters are late."""
+        """Record the attendance of the stage; letters of the stage are late from now on."""
         stage = self.stage
         came = await self._store.senders(stage)
         record = record_of(came, self.terms.num_users)

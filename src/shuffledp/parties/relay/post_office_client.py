@@ -102,7 +102,7 @@ class PostOfficeClient:
         self._stages = f"collections/{in_text(terms.collection_id)}/stages"
 
     def post(self, stage: int, person: int, letters: Letters) -> None:
-        """Letters posted as `shuffledp.parties.relay.member.Transport.post` demands."""
+        """Post letters as `shuffledp.parties.relay.member.Transport.post` demands."""
         sign = self._sign
         if sign is None:
             raise LocalProtocolError("letters must be sent by a member, whose key signs them; there is none.")
@@ -133,7 +133,7 @@ class PostOfficeClient:
                 )
 
     def _split(self, stage: int, recipient: int, record: bytes, mail: bytes) -> Letters:
-        """Letters by sender, cut from mail in which they follow each other; only present members have one."""
+        """Letters by sender, cut from the joined mail; only present members have a letter."""
         whole = len(record) * 8 >= self._terms.num_users
         several = self._terms.senders(recipient, stage) if whole else ()
         senders = [each for each in several if is_in(record, each)]

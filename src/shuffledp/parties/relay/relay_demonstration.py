@@ -102,7 +102,7 @@ class Demonstration:
 
     @contextmanager
     def _client(self) -> Iterator[PostOfficeClient]:
-        """Client of the post office that posts no letters."""
+        """Client of the post office for reading only: it posts no letters."""
         with closing(HttpConnection(self.terms.collection.shuffler.url)) as connection:
             yield PostOfficeClient(self.terms, connection, None, patience=PATIENCE, patience_of_stage=PATIENCE)
 
@@ -132,7 +132,7 @@ class Demonstration:
 
 
 def _why_not(attendance: Attendance, away: int) -> str:
-    """Reason why members did not hand in after ``away`` members were made to leave, with a remedy."""
+    """Reason why members did not hand in when ``away`` members were made to leave, with a remedy."""
     late = attendance.num_away - away
     if late > 0:
         return (
@@ -254,7 +254,7 @@ def _task(people: int, rounds: int | None, degree: int | None, *, onion: bool, a
 
 
 def _behind_gate(people: int, away: int, cycle: int) -> dict[str, Any]:
-    """Rounds and gate of a task whose gate most likely opens for the members left."""
+    """Keys for rounds and gate of a task, so that the gate most likely opens for the remaining members."""
     if not 0 < 2 * away < people:
         raise validate.invalid("0, or fewer than half of the members, who could not agree on anything", away=away)
     local = KaryRandomizedResponse(epsilon0=_EPSILON0, domain_size=2).model

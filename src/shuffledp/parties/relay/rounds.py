@@ -1,4 +1,4 @@
-"""Steps of one member in a relay, without input or output: the letters of a stage, and the next state from mail.
+"""Steps of one member in a relay, without input or output: the letters of a stage, and the next state.
 
 The walk is that of `relay_protocol`, and the draws are those of `sample_walks` (`shuffledp.protocols.network`). To
 them come encryption, and the rule by which all members agree on the rounds that happened.
@@ -61,7 +61,7 @@ class LetterRefusedError(RemoteProtocolError):
 
 
 class Phase(StrEnum):
-    """Phase of a member's part, in this order."""
+    """Phase of a member's part; phases follow each other in this order."""
 
     SET_UP = "set-up"
     ROUND = "round"
@@ -158,7 +158,7 @@ def prepare(
 
 
 def check_hand_in(terms: RelayTerms, attendance: Attendance, person: int | None = None) -> None:
-    """Refuse a hand-in that these rounds do not allow; all members decide alike, by the attendance alone.
+    """Refuse a hand-in that these rounds do not allow; all members decide alike, from the attendance alone.
 
     Raises:
         HandInRefusedError: if the promise does not cover these rounds, or the reports of this ``person``, who was
@@ -174,7 +174,7 @@ def check_hand_in(terms: RelayTerms, attendance: Attendance, person: int | None 
 
 
 def _walked(terms: RelayTerms, state: MemberState, source: RandomSource) -> MemberState:
-    """State with a round begun: next holders of all reports are set, and each contact gets an envelope."""
+    """State with a round begun: the next holders of all reports are set, and each contact gets an envelope."""
     number, held = state.stage, state.walk.held
     there = {each: place for place, each in enumerate(terms.contacts(state.person, number))}
     choices = tuple(there.get(goal) for goal in _goals(terms, state, source))
@@ -261,7 +261,7 @@ def finish(terms: RelayTerms, key: MemberKey, state: MemberState, record: bytes,
 
 
 def _received(terms: RelayTerms, state: MemberState, mail: Letters) -> RelayState:
-    """Walk with the reports that these contacts passed on, each once."""
+    """State of the walk with the reports that contacts passed on, each counted once."""
     walk = state.walk
     for sender, letter in mail.items():
         with _naming(terms, sender, letter):
@@ -310,7 +310,10 @@ def _peeled(terms: RelayTerms, key: MemberKey, state: MemberState) -> MemberStat
 
 
 def count_votes(terms: RelayTerms, attendance: Attendance, mail: Letters) -> None:
-    """Refuse a hand-in without a quorum of equal votes, which no two different records can both reach."""
+    """Refuse a hand-in without a quorum of equal votes.
+
+    Two different records can never both reach the quorum.
+    """
     absent, message, votes = attendance.absent, attendance.vote, 0
     for sender, vote in mail.items():
         votes += sender not in absent and _has_signed(terms.directory.identities[sender], vote, message)

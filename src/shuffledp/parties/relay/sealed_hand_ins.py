@@ -18,7 +18,7 @@ _CONTEXT = b"shuffledp-1 hand-in"
 
 
 def sealed_report(terms: RelayTerms, reports: Reports) -> bytes:
-    """Member's own report (the only row of ``reports``), sealed to the analyst: it will walk."""
+    """Member's own report, the only row of ``reports``, sealed to the analyst before its walk."""
     (blob,) = ReportLayout.of(reports.model).encode(reports)
     return Sealer.to(terms.config, collection_id=terms.collection_id, column=0).seal(blob).encode()
 

@@ -69,7 +69,7 @@ class RelayTerms:
 
     @cached_property
     def contacts_of_all(self) -> Contacts:
-        """Contacts of all members: the overlay, or a tuple with the only graph."""
+        """Contacts of all members: the overlay, or a tuple with one graph."""
         return cast(Contacts, self.section.of_people(cast(BoundDirectory, self.collection.directory).people))
 
     @property
@@ -80,7 +80,7 @@ class RelayTerms:
 
     @property
     def num_rounds(self) -> int:
-        """Number of rounds; an overlay has one cycle, if the task does not say."""
+        """Number of rounds; by default, an overlay has one cycle."""
         rounds = self.section.rounds
         return int(rounds) if not isinstance(rounds, str) else cast(Overlay, self.ways).num_rounds
 
@@ -98,12 +98,12 @@ class RelayTerms:
 
     @property
     def slots(self) -> tuple[int, ...]:
-        """Slots for reports in an envelope, for each round."""
+        """Number of report slots in an envelope, for each round."""
         return tuple(self.shuffler.slots or ())
 
     @cached_property
     def most_handed_in(self) -> int:
-        """Slots for reports in a hand-in; a member holds more with a chance of at most 1e-9."""
+        """Number of report slots in a hand-in; a member holds more reports with a chance of at most 1e-9."""
         places = (held for held in range(1, self.num_users) if self.num_users / math.factorial(held + 1) <= _OVERFLOW)
         return next(places, self.num_users)
 

@@ -1,4 +1,4 @@
-"""Parties of a collection as programs: a shuffler, an analyzer, and clients of people who answer.
+"""Programs of a collection's parties: a shuffler, an analyzer, and clients of people who answer.
 
 In reading order. Decisions without clock, disk or network: `intake` (store or refuse a submission),
 `batches` (when reports leave), `batch_order` (in which order), `public_columns` (public data beside a report).

@@ -1,4 +1,4 @@
-"""Reports of a batch: each distinct ciphertext opened with the analyzer's keys, in several processes if many."""
+"""Opening of a batch: each distinct ciphertext with the analyzer's keys, in several processes if many."""
 
 import multiprocessing
 import os
@@ -56,12 +56,15 @@ class OpenedBatch:
 
     @property
     def num_reports(self) -> int:
-        """Number of reports of the batch, with those that are left out, but for tests."""
+        """Number of reports in the batch, including left-out reports, excluding tests."""
         return len(self.reports) + self.undecryptable + self.malformed + self.duplicates
 
 
 class _Span(NamedTuple):
-    """Opened stretch of a batch: id, extensions and plaintext of each report; None for a test, or what did not open."""
+    """Opened stretch of a batch: id, extensions and plaintext of each report.
+
+    The plaintext is None for a test, or for a report that did not open.
+    """
 
     ids: list[bytes]
     extensions: list[tuple[Extension, ...]]
@@ -85,7 +88,7 @@ def open_batch(
     in_others: InOtherBatches | None = None,
     progress: Progress | None = None,
 ) -> OpenedBatch:
-    """Content of a batch of this model's reports in a file; a few thousand reports are in memory at a time.
+    """Content of a batch file, opened; only a few thousand reports are in memory at a time.
 
     Reports ``in_others`` batches of the collection count as duplicates; None is for a collection of one batch.
 
@@ -190,7 +193,7 @@ def _in_processes(spans: Iterator[bytes], pems: Sequence[str], collection_id: by
 def _in_order(
     pool: Executor, work: Callable[[bytes], _Span], spans: Iterator[bytes], *, waiting: int
 ) -> Iterator[_Span]:
-    """Results in the order of the stretches, which are read only shortly before they are processed."""
+    """Results in the order of the stretches; a stretch is read only shortly before it is processed."""
     begun: deque[Future[_Span]] = deque()
     for span in spans:
         begun.append(pool.submit(work, span))

@@ -61,7 +61,7 @@ def draw_for(task: Task, beside: Path, *, source: RandomSource | None = None) ->
 
 
 def _origins(column: Column, extensions: list[bytes], beside: Path, source: RandomSource | None) -> Integers:
-    """Place of origin of the report at each place."""
+    """Origin of the report at each place of the batch: its place before the shuffle."""
     public = public_table(column, [decoded(each) for each in extensions])
     shuffler: Shuffler = shuffler_for(column, public, len(extensions), beside)
     places = _Places({_PLACE: np.arange(len(extensions))}, column.randomizer.randomizer().model)
@@ -72,7 +72,7 @@ def _origins(column: Column, extensions: list[bytes], beside: Path, source: Rand
 
 
 class _Places(Reports):
-    """Reports that consist only of their places."""
+    """Reports that contain nothing but their places."""
 
     __slots__ = ()
 

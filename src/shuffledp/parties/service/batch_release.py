@@ -134,7 +134,7 @@ def _opened(
 
 
 def _seen(inside: OpenedBatch, people: int) -> int:
-    """Number of people whose messages were opened; of sums, of those who lost none."""
+    """Number of people whose messages were opened; for sums, only people without a lost message."""
     whole = max(people - inside.tests - inside.lost, 0)
     return whole if inside.reports.model.is_all_or_nothing else inside.reports.num_users
 
@@ -145,7 +145,7 @@ def release_folder(folder: Path, number: int) -> Path:
 
 
 def release_folders(folder: Path, collection: Collection) -> list[Path]:
-    """Folders where releases of a collection are, or would be: of each batch, and of all batches together."""
+    """Folders for the releases of a collection, existing or not: of each batch, and of all batches together."""
     if collection.every is None:
         return [folder]
     numbers = [each.name.removeprefix(_BATCH) for each in folder.glob(f"{_BATCH}*")]
@@ -169,7 +169,7 @@ def statement_in(folder: Path, collection: Collection) -> Mapping[str, Any] | No
 
 
 def says_released(statement: Mapping[str, Any]) -> bool:
-    """Whether a ``statement.json`` is of a release, and not of reports that were opened and not released."""
+    """Whether a ``statement.json`` is about a release, not about opened reports without a release."""
     return "not_released" not in statement
 
 
@@ -180,7 +180,7 @@ def is_released(folder: Path, collection: Collection) -> bool | None:
 
 
 def _batch(column: Column, inside: OpenedBatch, num_reports: int) -> Batch:
-    """Batch of opened reports; near a reference order, made-up reports take the places of unopened ones.
+    """Batch of opened reports; near a reference order, made-up reports replace unopened reports.
 
     The order is of all people who came, so that no place can be left out. A report that does not open is a fake
     sender's, and a made-up one in its place is what such a sender might have sent: the task's ``fakes`` count them.

@@ -94,7 +94,7 @@ class BatchStore(Database):
         return True
 
     def complete(self, collection_id: bytes, num_columns: int) -> list[list[Received]]:
-        """Batches of all columns for each number that is complete and not done, in order."""
+        """Batches of every number that has all columns and is not done, one list per number, in order."""
         whole = "SELECT number FROM batches WHERE collection = ? AND NOT done GROUP BY number HAVING count(*) = ?"
         rows = self.run(
             f"SELECT number, batch, manifest FROM batches WHERE collection = ? AND NOT done AND number IN ({whole}) "  # noqa: S608  ours
@@ -119,7 +119,7 @@ class BatchStore(Database):
         return not self.finds("SELECT 1 FROM batches WHERE collection = ?", collection_id)
 
     def has_ended(self, collection_id: bytes, num_columns: int) -> bool:
-        """Whether the empty last batch of each column came, and everything before it is done."""
+        """Whether the empty last batch of each column came, and all earlier batches are done."""
         undone = self.finds("SELECT 1 FROM batches WHERE collection = ? AND NOT done", collection_id)
         return not undone and len(self.ended(collection_id)) == num_columns
 
@@ -143,12 +143,12 @@ class BatchStore(Database):
         self.seen.destroy_unused_keys()
 
     def known(self) -> list[tuple[bytes, bool]]:
-        """Ids of the collections of which a batch is known, sorted, each with whether all of them are done."""
+        """Sorted ids of the collections with a known batch, each with whether all its batches are done."""
         found = self.rows("SELECT collection, min(done) FROM batches GROUP BY collection ORDER BY collection")
         return [(collection, bool(done)) for collection, done in found]
 
     def drop(self, collection_id: bytes) -> None:
-        """Remove all that is known of a collection; a batch that came again would be taken for a new one."""
+        """Remove all data about a collection; a repeated batch would then count as new."""
         self.end(collection_id)
         self.run("DELETE FROM batches WHERE collection = ?", collection_id)
 
@@ -164,7 +164,7 @@ class BatchStore(Database):
         super().try_to_store()
 
     def _check_precedes_last(self, manifest: BatchManifest) -> None:
-        """Refuse a batch behind the empty batch that ends its column, or of a number that no column had.
+        """Refuse a batch after the end of its column, or with a number beyond another column's end.
 
         Columns end one after the other, where several shufflers have them.
         """
@@ -177,7 +177,7 @@ class BatchStore(Database):
             )
 
     def _last(self, collection_id: bytes) -> list[BatchManifest]:
-        """Manifests of the empty batches that end the columns of a collection, as far as they came."""
+        """Manifests of the empty last batches of a collection's columns, so far as they have come."""
         rows = self.rows("SELECT manifest FROM batches WHERE collection = ?", collection_id)
         return [each for each in (_decoded(row) for (row,) in rows) if not each.num_reports]
 
@@ -186,7 +186,7 @@ class BatchStore(Database):
 
 
 class Incoming:
-    """Body on its way to the disk under a temporary name; a context manager that removes the file."""
+    """Body on its way to the disk under a temporary name; as a context manager, it removes the file."""
 
     def __init__(self, folder: Path) -> None:
         try:

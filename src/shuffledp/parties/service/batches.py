@@ -75,7 +75,7 @@ class Stored:
 
 @dataclass(frozen=True, slots=True)
 class Drained:
-    """Event: intake has stopped and all its reports are stored; ``waiting`` in all, after ``batches`` batches."""
+    """Event: intake has stopped, and all reports are stored; ``waiting`` is the total after ``batches`` batches."""
 
     waiting: int
     batches: int
@@ -113,7 +113,7 @@ class StopIntake:
 
 @dataclass(frozen=True, slots=True)
 class Freeze:
-    """Decision: commit to the people whose shares have come; an agreement of the hosts follows."""
+    """Decision: commit to the people whose shares have come; an agreement between the hosts follows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +138,7 @@ class End:
 
 @dataclass(frozen=True, slots=True)
 class Clean:
-    """Decision: all batches are delivered; leave nothing on the disk but how the collection ended."""
+    """Decision: after the last delivery, delete everything but the record of the collection's end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,7 +218,7 @@ def step(phase: Phase, event: Event, rule: ReleaseRule) -> tuple[Phase, tuple[De
 
 
 def _after_agreement(event: Agreed | Disagreed) -> tuple[Phase, tuple[Decision, ...]]:
-    """Next phase and decisions of a host that was agreeing; after a crash its batch may be made already."""
+    """Next phase and decisions of a host during an agreement; after a crash, its batch may exist already."""
     if isinstance(event, Disagreed):
         return Phase.DESTROYED, (End(),)
     return Phase.CLOSED, (End(),) if event.batches else (Keep(), MakeBatch(event.waiting), End())

@@ -78,7 +78,7 @@ def new_client(*, certificates: Path | None = None, to: Collection | None = None
 
 
 def configs_of(collection: Collection, now: datetime) -> list[HpkeConfig]:
-    """HPKE configs of the analyzer that may be sealed to now, the preferred one first."""
+    """HPKE configs of the analyzer for sealing now, the preferred config first."""
     return collection.analyzer.key.configs_at(now)
 
 
@@ -178,7 +178,7 @@ def _send_part(collection: Collection, part: Sent, client: httpx.Client, patienc
 def _send_shares(
     collection: Collection, part: Sent, client: httpx.Client, patience: float, tokens: Sequence[str]
 ) -> Receipt:
-    """Receipt for the shares of several people, who count as stored if every host has stored theirs."""
+    """Receipt for the shares of several people; a person's shares count as stored if every host has stored them."""
     config = configs_of(collection, datetime.now(UTC))[0]
     people = [shares_of(collection, each) for each in sealed(collection, part, config)]
     refused: dict[int, ReportError] = {}
@@ -193,7 +193,9 @@ def _send_shares(
 def upload(
     collection: Collection, body: bytes, client: httpx.Client, *, patience: float, token: str = "", host: int = 0
 ) -> UploadResponse:
-    """Answer of a shuffler to an encoded request, which is repeated with the same bytes and token until it comes.
+    """Answer of a shuffler to an encoded request.
+
+    The request is repeated with the same bytes and token until an answer comes.
 
     Raises:
         RemoteProtocolError: if the shuffler does not answer in time, or breaks the protocol.
@@ -209,7 +211,7 @@ def upload(
 
 
 def status_of(collection: Collection, client: httpx.Client, *, patience: float) -> dict[str, Any]:
-    """Shuffler's answer about the state of a collection: its phase, and whether a smallest batch waits.
+    """Shuffler's answer about the state of a collection: its phase, and whether enough reports for a batch wait.
 
     Of several shufflers it is that of the one which is least far, with the answers of all as ``hosts``: the ``step`` of
     their agreement that each has done, and the numbers of those that it ``waits_for``.
@@ -243,7 +245,9 @@ def _status_at(url: str, collection: Collection, client: httpx.Client, patience:
 
 
 def try_way(collection: Collection, client: httpx.Client, *, patience: float, host: int = 0) -> None:
-    """Test the way to the shuffler before an invitation is used, by an upload without a token, which it refuses.
+    """Test the route to the shuffler by an upload without a token, which the shuffler refuses.
+
+    Call it before an invitation is used.
 
     Raises:
         RemoteProtocolError: if the shuffler, or the relay before it, does not answer, or the collection is closed.
@@ -304,7 +308,7 @@ def attempts(patience: float) -> Iterator[None]:
 
 
 def reason_of(answer: httpx.Response) -> str:
-    """Reason of a refusal (RFC 9457), if it is one of our own words; in plain words if a person caused it."""
+    """Status and reason of a refusal (RFC 9457); a reason that a person caused is put into plain words."""
     try:
         kind = str(answer.json()["type"]).rpartition(":")[2]
     except (ValueError, KeyError, TypeError):

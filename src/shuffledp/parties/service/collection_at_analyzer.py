@@ -1,4 +1,4 @@
-"""Collection at the analyzer: takes each batch once, and releases them when those of all columns are there."""
+"""Collection at the analyzer: takes each batch once, and releases batches when all columns have come."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -26,7 +26,7 @@ LONGEST_MANIFEST = COLLECTION_ID_BYTES + 2 + ID_BYTES + 5 * 4 + 32 + 2 * (1 + 25
 
 
 class CollectionAtAnalyzer:
-    """Collection at the analyzer, at work.
+    """Collection at the analyzer: stores batches and writes releases.
 
     Args:
         collection: collection of the batches.
@@ -124,7 +124,7 @@ class CollectionAtAnalyzer:
         return manifest, head[at:]
 
     async def release(self) -> None:
-        """Write the releases of all complete batches; those written before are skipped."""
+        """Write the releases of all complete batches; existing releases are skipped."""
         async with self._one_at_a_time:
             num_columns = len(self.collection.task.pools)
             released: list[Sequence[Received]] = []  # kept for the release over all batches
@@ -145,7 +145,7 @@ class CollectionAtAnalyzer:
                     await self._store.thread.do(self._store.done, batches)
 
     async def has_ended(self) -> bool:
-        """Whether the last batch of every column has come, and all that can be released is released."""
+        """Whether the last batch of every column has come, and every possible release is written."""
         num_columns = len(self.collection.task.pools)
         return await self._store.thread.do(self._store.has_ended, self.collection.id, num_columns)
 
@@ -160,7 +160,7 @@ class CollectionAtAnalyzer:
             await self._store.thread.do(self._store.end, self.collection.id)
 
     async def _is_written(self, folder: Path, several: Sequence[Sequence[Received]]) -> bool | None:
-        """Whether a release of these batches is written, now or before; None if a later try may succeed."""
+        """Whether a release of these batches is written; None if a later try may succeed."""
         if (found := is_released(folder, self.collection)) is not None:
             return found
         try:

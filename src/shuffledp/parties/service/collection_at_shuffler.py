@@ -68,7 +68,7 @@ _Clock = Callable[[], float]
 
 
 class CollectionAtShuffler:
-    """Collection at the shuffler, at work.
+    """Collection at the shuffler: takes reports in, makes batches and delivers them.
 
     Args:
         collection: collection whose reports come.
@@ -115,7 +115,7 @@ class CollectionAtShuffler:
     # ---- intake -----------------------------------------------------------------------------------------------------
 
     async def upload(self, body: bytes, authorization: str = "", *, name: bytes = b"") -> bytes:
-        """Answer to an upload, once all submissions that it does not refuse are on the disk.
+        """Answer to an upload, after all accepted submissions are on the disk.
 
         A token, where the collection has tokens, is spent only when its submission is stored. An empty upload without
         one is refused and not counted: with it a device tests the way before it asks for its token.
@@ -184,13 +184,13 @@ class CollectionAtShuffler:
 
     @property
     def status(self) -> tuple[Phase, bool]:
-        """Phase of the collection, and whether it has, or had, enough reports for a batch; never their number."""
+        """Phase of the collection, and whether enough reports for a batch wait, or did; never a number."""
         enough = self._waiting >= self.collection.minimum or self._store.batches > 0
         return self._phase, enough or self._phase is Phase.RELEASED
 
     @property
     def told(self) -> dict[str, Any]:
-        """Answer to anybody: the phase, whether enough have answered, and where an agreement with others stands."""
+        """Public status: the phase, whether enough people have answered, and the state of an agreement."""
         phase, enough = self.status
         agreeing = {} if self._agreement is None else self._agreement.told(phase)
         return {"phase": phase.value, "at_least_minimum": enough, **agreeing}
@@ -254,7 +254,7 @@ class CollectionAtShuffler:
                 await self._happened(Delivered(len(await self.outgoing())))
 
     async def _happen_agreed(self, agreement: HostAgreement) -> None:
-        """Go on if the agreement of the hosts has an end."""
+        """Continue if the agreement of the hosts has ended."""
         await agreement.freeze()  # if an earlier process was killed before it did
         if agreement.stage is Stage.REFUSED:
             self._log(Happened.DISAGREED)
@@ -263,7 +263,7 @@ class CollectionAtShuffler:
             await self._happened(Agreed(len(agreement.complete), self._store.batches))
 
     async def agree(self, body: bytes) -> bytes:
-        """Answer to the analyst, who carries a message of another host, or asks where this one stands.
+        """Answer to the analyst, who carries another host's message or asks for this host's standing.
 
         Raises:
             MalformedMessageError: if the body is no such request.
@@ -311,7 +311,7 @@ class CollectionAtShuffler:
 
     @property
     def has_ended(self) -> bool:
-        """Whether nothing of the collection is left that could be delivered."""
+        """Whether nothing of the collection is left to deliver."""
         return self._is_clean or self._phase is Phase.RELEASED
 
     async def close(self) -> None:
@@ -354,7 +354,7 @@ class CollectionAtShuffler:
     def _draw_own(
         self, pool: int, count: int, size: int, extensions: Callable[[], list[bytes]]
     ) -> tuple[Integers, Integers]:
-        """Draw for a pool, by its place among those of this shuffler."""
+        """Order for a pool of this shuffler, drawn under the pool's number among the pools of all shufflers."""
         return self._draw(self._pools[pool], count, size, extensions)
 
     def _signed(self, made: Made) -> bytes:

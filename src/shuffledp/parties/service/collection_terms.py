@@ -24,7 +24,7 @@ KEY_OUTLIVES = timedelta(hours=1)  # for which an expired key is still taken, si
 
 
 def host_of(collection: Collection, key: ShufflerKey) -> int:
-    """Number of the shuffler that has this key, from 0; 0 where the collection has one alone."""
+    """Number of the shuffler with this key, from 0; 0 if the collection has only one shuffler."""
     return next((number for number, each in enumerate(collection.hosts) if key.public in each.key.several), 0)
 
 

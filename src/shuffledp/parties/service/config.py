@@ -1,4 +1,4 @@
-"""Configurations of the services: TOML files in which unknown keys are refused, and which hold no secrets.
+"""Configurations of the services: TOML files without secrets, in which unknown keys are refused.
 
 Paths are relative to the file. For example, of a shuffler::
 
@@ -32,7 +32,7 @@ Key = TypeVar("Key", bound=PrivateKey)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListeningConfig(Section):
-    """Settings common to all that listen.
+    """Settings common to all programs that listen for connections.
 
     Args:
         listen: host and port.
@@ -71,7 +71,7 @@ class ListeningConfig(Section):
 
     @property
     def connections(self) -> Limits:
-        """Limits of the server's connections, also of those of an address."""
+        """Limits on the server's connections, in all and for each address."""
         if self.limits.connections_of_an_address is not None:
             return self.limits
         return replace(self.limits, connections_of_an_address=0 if self.certificate is None else _OF_AN_ADDRESS)
@@ -79,7 +79,7 @@ class ListeningConfig(Section):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceConfig(ListeningConfig):
-    """Settings common to all services that keep something.
+    """Settings common to all services that store data.
 
     Args:
         state: folder of the service's state.
@@ -188,7 +188,7 @@ class IssuerConfig(CollectionsConfig):
 
 
 def check_own(metrics: str | None) -> None:
-    """Refuse an address for counts that others than this machine could reach."""
+    """Refuse an address for metrics that other machines could reach."""
     if metrics is None:
         return
     host, _ = host_and_port(metrics, name="metrics")
@@ -201,7 +201,7 @@ def check_own(metrics: str | None) -> None:
 
 
 def _keys_of(kind: type[Key], files: Sequence[str], refusal: str, role: Role = Role.ANALYZER) -> list[Key]:
-    """Keys in files, one or more; refused with this error if one is of another party."""
+    """Keys in files, one or more; another party's key is refused with the error ``refusal``."""
     keys = [key for key in (read_key(Path(file), role) for file in files) if isinstance(key, kind)]
     if not keys or len(keys) != len(files):
         raise InvalidParameterError(refusal)

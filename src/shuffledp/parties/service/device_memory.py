@@ -1,4 +1,4 @@
-"""Memory of a device about one collection: the sealed request until it is stored, then that the device has answered.
+"""Memory of a device about one collection: first the sealed request, later only that it was stored.
 
 A person who answers again is protected less, and reports of one answer randomized often can be averaged. So
 the sealed request is written down before it is sent, without the answer, and repeated until it is stored: also if it
@@ -90,11 +90,11 @@ class DeviceMemory:
             each.unlink(missing_ok=True)
 
     def stored_at(self, host: int) -> None:
-        """Remember that one of several hosts has stored its request."""
+        """Remember that one of several hosts has stored the request for it."""
         self._at(host).touch(mode=0o600)
 
     def is_stored_at(self, host: int) -> bool:
-        """Whether one of several hosts has stored its request."""
+        """Whether one of several hosts has stored the request for it."""
         return self._at(host).exists()
 
     def _at(self, host: int) -> Path:
@@ -114,7 +114,7 @@ def answer_once(
     patience: float,
     token: str = "",
 ) -> Receipt:
-    """Receipt for one person's answer, or for the request left unsent the last time.
+    """Receipt for one person's answer, or for the unsent request of an earlier call.
 
     Args:
         collection: collection that is answered.
@@ -151,7 +151,7 @@ def answer_hosts(
     patience: float,
     token: Callable[[int], str] = lambda _: "",
 ) -> Receipt:
-    """Receipt for one person's answer to several hosts, or for what was left unsent the last time.
+    """Receipt for one person's answer to several hosts, or for the unsent requests of an earlier call.
 
     A share that a host has stored is not sent again; one whose host is away is kept, and sent by the next call, as the
     same bytes. Hosts are tried in an order of chance.

@@ -1,4 +1,6 @@
-"""Token of a device: requested once, kept until spent, and requested again in the same bytes if an answer is lost.
+"""Token of a device: requested once, and kept until it is spent.
+
+If the issuer's answer is lost, the device repeats the request in the same bytes.
 
 The request is written down before it is sent to the issuer: an invitation is good for that request alone.
 """
@@ -32,7 +34,7 @@ class DeviceToken:
     def get(
         self, invitation: Invitation | None, client: httpx.Client, *, patience: float, to: httpx.Client | None = None
     ) -> Token:
-        """Token that is kept, or a new one for the invitation.
+        """Stored token of the device, or a new token for the invitation.
 
         Args:
             invitation: invitation of this person; None where a token is kept already.
@@ -57,7 +59,7 @@ class DeviceToken:
         return token
 
     def spent(self) -> None:
-        """Forget the token, which is not needed any more."""
+        """Forget the token, which is no longer needed."""
         for each in (self._asked, self._token):
             each.unlink(missing_ok=True)
 

@@ -1,4 +1,4 @@
-"""Batches of a collection that its analyzer fetches: each request acknowledges a batch, and waits for the next.
+"""Batches that a collection's analyzer fetches: each request acknowledges one batch, and waits for the next.
 
 An analyst behind a router can be reached by nobody, and asks. A batch is deleted when a later request names its
 digest; then it is on the analyzer's disk.

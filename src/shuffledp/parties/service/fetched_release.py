@@ -1,4 +1,4 @@
-"""Release of a collection on the machine of an analyst without a service: fetched, opened and written by a command."""
+"""Release by a command of an analyst who runs no service: batches are fetched, opened and released."""
 
 import asyncio
 from collections import Counter
@@ -113,7 +113,7 @@ async def fetch_release(
 
 
 class _Happened(EventLog):
-    """Log that only counts, for a command that says at the end what has happened."""
+    """Log that only counts events, for a command's report at its end."""
 
     def __init__(self) -> None:
         super().__init__(lambda _: None)
@@ -132,7 +132,7 @@ async def _agreed(
     once: bool,
     waiting: Callable[[bool], None],
 ) -> bool:
-    """Whether the shufflers have agreed on whose shares are complete; of one alone nothing is to agree on."""
+    """Whether the shufflers have agreed on whose shares are complete; True if there is only one shuffler."""
     if not collection.further_shufflers:
         return True
 
@@ -145,7 +145,10 @@ async def _agreed(
 async def _all_fetched(
     fetchers: Sequence[Fetcher], *, once: bool, waiting: Callable[[bool], None], until: datetime | None
 ) -> list[Fetched]:
-    """Outcome of the last request to each shuffler; all are asked at once, so that none can keep others waiting."""
+    """Outcome of the last request to each shuffler; all are asked at once.
+
+    No shuffler can keep the others waiting.
+    """
     reached = dict.fromkeys(fetchers, True)
 
     def told(fetcher: Fetcher, is_reached: bool) -> None:
@@ -166,7 +169,10 @@ async def _all_fetched(
 async def _fetched(
     fetcher: Fetcher, *, once: bool, waiting: Callable[[bool], None], until: datetime | None = None
 ) -> Fetched:
-    """Outcome of the last request: the end; or, with ``once`` or after a point in time, the first without a batch."""
+    """Outcome of the last request: the end, or an early stop without a batch.
+
+    It stops early with ``once``, or after the time ``until``.
+    """
     pauses, is_reached = Pauses(FIRST_PAUSE, LONGEST_PAUSE), True
     while True:
         waiting(is_reached)
@@ -193,7 +199,7 @@ def _is_over(until: datetime | None) -> bool:
 
 
 def _require_handed_over(collection: Collection, ended: Set[int], folder: Path) -> None:
-    """Refuse a sum of which some host has not handed over its batch, although all have agreed.
+    """Refuse a sum if some host has not handed over its batch, although all hosts have agreed.
 
     A host that has ended, or whose time is over, has none any more.
     """
@@ -210,20 +216,20 @@ def _require_handed_over(collection: Collection, ended: Set[int], folder: Path) 
 
 
 async def _acknowledge(fetcher: Fetcher) -> None:
-    """Acknowledge the last batch, if an earlier process was killed before it did; nobody has to be there."""
+    """Acknowledge the last batch, in case an earlier process was killed before; no answer is needed."""
     with suppress(httpx.HTTPError, RemoteProtocolError, TimeoutError):
         async with asyncio.timeout(_SECONDS_TO_ACKNOWLEDGE):
             await _fetched(fetcher, once=True, waiting=lambda _: None)
 
 
 def _told(collection: Collection, folder: Path) -> dict[Path, Mapping[str, Any]]:
-    """Statements of a collection, also that reports were opened and not released."""
+    """Statements about a collection by folder, with or without a release."""
     found = {each: statement_in(each, collection) for each in release_folders(folder, collection)}
     return {each: said for each, said in found.items() if said is not None}
 
 
 def _released(collection: Collection, folder: Path) -> dict[Path, Mapping[str, Any]]:
-    """Statements of the releases of a collection: of each batch, and of all together, where it has several."""
+    """Statements of a collection's releases by folder: of each batch, and of all batches together."""
     return {each: said for each, said in _told(collection, folder).items() if says_released(said)}
 
 

@@ -71,7 +71,7 @@ class Fetcher:
                 await asyncio.sleep(pauses.next())
 
     async def fetch(self, *, wait: int = LONGEST_WAIT) -> Fetched:
-        """Ask once: acknowledge the batch before, wait for the next, store it, and release what is complete.
+        """Ask once: acknowledge the batch before, wait for the next, store it, and write complete releases.
 
         Args:
             wait: seconds for which the shuffler waits for a batch.
@@ -108,7 +108,9 @@ class Fetcher:
 async def run_fetching(
     at_analyzer: CollectionAtAnalyzer, key: AnalyzerKey, client: httpx.AsyncClient, *, log: EventLog
 ) -> None:
-    """Fetch a collection until it has ended, from several shufflers after they have agreed; failures are repeated.
+    """Fetch a collection until it has ended; several shufflers must agree first.
+
+    Failures are repeated.
 
     Args:
         at_analyzer: collection at the analyzer.
@@ -131,7 +133,7 @@ async def run_fetching(
 
 
 def fetching_key(keys: Sequence[AnalyzerKey], collection: Collection) -> AnalyzerKey:
-    """Private key that matches the request key named in the collection, among several.
+    """Private key, among several, that matches the request key in the collection.
 
     Raises:
         InvalidParameterError: if there is none.

@@ -45,7 +45,7 @@ class Forwarder:
                     await asyncio.wait_for(self._at_shuffler.batch_made.wait(), pauses.next())
 
     async def send_all(self) -> bool:
-        """Whether every batch was acknowledged, after each is sent once; the others must be sent again."""
+        """Whether every batch was acknowledged, after each is sent once; unacknowledged batches stay to be sent."""
         try:
             for outgoing in await self._at_shuffler.outgoing():
                 if not await self._send(outgoing):
@@ -64,7 +64,7 @@ class Forwarder:
 
 
 async def body_of(at_shuffler: CollectionAtShuffler, outgoing: Outgoing) -> AsyncIterator[bytes]:
-    """Body of the request that hands a batch over, in parts: its manifest, then its reports."""
+    """Body, in parts, of the request that hands a batch over: its manifest, then its reports."""
     yield outgoing.manifest
     number = 0
     while (part := await at_shuffler.part(outgoing, number)) is not None:

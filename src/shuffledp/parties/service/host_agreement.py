@@ -1,4 +1,4 @@
-"""Part of a host in the agreement of a collection: its state is in the store before anything is answered."""
+"""Part of one host in the agreement of a collection; its state is stored before any answer."""
 
 import asyncio
 from datetime import UTC, datetime
@@ -49,7 +49,7 @@ class HostAgreement:
         return self._held.stage(self._rules)
 
     async def freeze(self) -> None:
-        """Commit to the sets that have come, unless that was done before; on the disk when this returns."""
+        """Commit to the sets that have come, unless already done; on the disk when this returns."""
         if self.stage is not Stage.OPEN:
             return
         sets = await self._queue.do(self._store.sets, self._collection.id)
@@ -67,7 +67,7 @@ class HostAgreement:
         return [] if isinstance(found, Refusal) else found
 
     async def answer(self, body: bytes, phase: Phase) -> bytes:
-        """Standing of this host, after a message of another one if the request hands one over.
+        """Standing of this host, after it takes in another host's message, if the request carries one.
 
         Raises:
             MalformedMessageError: if the body is no such request, or what it hands over is no message.
@@ -89,7 +89,7 @@ class HostAgreement:
         return self._standing(handed.wanted, phase).encode()
 
     def told(self, phase: Phase) -> dict[str, Any]:
-        """Answer to anybody: the step of this host, and numbers of the hosts that it waits for."""
+        """Public status: the step of this host, and the numbers of the hosts that it waits for."""
         standing = self._standing(Kind.NONE, phase)
         return {"step": _STAGES[standing.stage].value, "waits_for": standing.hosts}
 

@@ -1,4 +1,4 @@
-"""Intake of a local collection: pages that cannot encrypt send randomized reports as they are, which are sealed here.
+"""Intake of a local collection: it seals randomized reports from pages that cannot encrypt.
 
 Over plain http, as inside a local network without certificates, browsers have no encryption. From here on the
 reports go the way of all others.
@@ -88,7 +88,7 @@ class _Entrance:
         return self._ends[-1]
 
     async def take(self, body: bytes) -> bytes:
-        """Answer to an upload: a name of 16 bytes, and all messages of a person; errors as of an encrypted one."""
+        """Answer to an upload: a name of 16 bytes, and all messages of a person; errors as for encrypted uploads."""
         if len(body) != self.length:
             raise MalformedMessageError(f"an upload must have {self.length} bytes; it has another length.")
         name = body[:ID_BYTES]
@@ -102,7 +102,7 @@ class _Entrance:
         return UploadResponse.padded(1, tuple(replace(each, id=name) for each in refused)).encode()
 
     def _sealed(self, body: bytes) -> UploadRequest:
-        """Reports of one person, sealed to the analyst as if the device had done it."""
+        """Reports of one person, sealed to the analyst in place of the device."""
         collection = self._at_shuffler.collection
         config = collection.analyzer.key.configs_at(datetime.now(UTC))[0]
         to = [Sealer.to(config, collection_id=collection.id, column=pool.number) for pool in collection.task.pools]

@@ -1,4 +1,4 @@
-"""Messages of a batch put together: whose they are is unknown, so each person gets some of every pool at random."""
+"""Joining of a batch's messages: senders are unknown, so each person gets random messages of every pool."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ from shuffledp.survey import Column
 
 
 def joined_messages(opened: Sequence[OpenedBatch], *, source: RandomSource | None = None) -> OpenedBatch:
-    """Batches of all pools of the same people as one, in which the messages of each row of them are put together.
+    """One batch from the batches of all pools, in which each person gets random messages of every pool.
 
     A message that came in the batch of another pool is malformed. Where some pool has messages of more senders than
     another one, or of no whole number of senders, as only devices that break the protocol cause, so many are left out,
@@ -44,7 +44,7 @@ def joined_messages(opened: Sequence[OpenedBatch], *, source: RandomSource | Non
 
 
 def require_all(column: Column, inside: OpenedBatch) -> None:
-    """Refuse a sum of which some message is missing or spoiled, where nothing would be left of it.
+    """Refuse a sum with a missing or spoiled message if its result would be mere noise.
 
     Raises:
         IncompleteSumError: if a message did not open, was none of its pool, or came twice.

@@ -1,4 +1,4 @@
-"""Relay of Oblivious HTTP (RFC 9458): passes sealed requests on to gateways that its file names, and keeps nothing.
+"""Relay of Oblivious HTTP (RFC 9458): passes sealed requests on to configured gateways, and keeps nothing.
 
 A relay sees who sends and when, and cannot read what. To the gateway each request comes from the relay: it gets the
 body alone, and no field of the sender's, such as ``Origin``, ``Referer``, ``User-Agent`` or ``Cookie``. For example::
@@ -114,7 +114,7 @@ def _heard(problem: Problem) -> Response:
 
 
 async def _passed_on(client: httpx.AsyncClient, url: str, body: bytes, most: int) -> tuple[int, str, bytes]:
-    """Status, type and body of a gateway's answer; an `httpx.HTTPError` if it is none of a gateway."""
+    """Status, type and body of a gateway's answer; an `httpx.HTTPError` if no gateway could have sent it."""
     content = bytearray()
     async with (
         asyncio.timeout(_SECONDS.read),
@@ -131,7 +131,7 @@ async def _passed_on(client: httpx.AsyncClient, url: str, body: bytes, most: int
 
 
 class _Gateways:
-    """Gateways that a relay leads to; whether they are ready is asked at most once in some seconds."""
+    """Gateways of a relay; their readiness is asked at most once in some seconds."""
 
     def __init__(self, client: httpx.AsyncClient, urls: set[str], log: EventLog) -> None:
         self._client, self._log = client, log
@@ -139,7 +139,7 @@ class _Gateways:
         self._one_at_a_time, self._found, self._until = asyncio.Lock(), False, -1.0
 
     async def are_ready(self) -> bool:
-        """Whether all of them answered well, now or some seconds ago."""
+        """Whether all gateways answered well, now or some seconds ago."""
         async with self._one_at_a_time:
             if time.monotonic() >= self._until:
                 self._found = all(await asyncio.gather(*(self._is_ready(url) for url in self._asked)))

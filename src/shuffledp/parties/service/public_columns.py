@@ -1,4 +1,4 @@
-"""Public data beside a report: columns that shufflers keep, in one length, and the set id, where there are several."""
+"""Public data beside a report: columns that shufflers keep, in one length, and the set id of a sum."""
 
 import json
 import math
@@ -24,7 +24,10 @@ _BYTES_OF_COLUMN = 128  # of each public column; blanks fill it up, so that all 
 
 
 def shapes_of(collection: Collection, config: HpkeConfig, host: int) -> tuple[Shape, ...]:
-    """Form of each message of a person to one shuffler, sealed to this key; of several, the first has the set id."""
+    """Form of each message of a person to one shuffler, sealed to this key.
+
+    With several shufflers, the first message also has the set id.
+    """
     shapes = [_shape(pool.column, config) for pool in collection.pools_at(host) for _ in range(pool.messages)]
     if collection.further_shufflers:
         shapes[0] = replace(shapes[0], extensions=((SET_ID, SET_ID_BYTES),), is_sound=bool)
@@ -39,7 +42,7 @@ def _shape(column: Column, config: HpkeConfig) -> Shape:
 
 
 def extensions_of(column: Column, public: Mapping[str, Any]) -> tuple[Extension, ...]:
-    """Extensions of a person's report with the public columns; none where the shuffler keeps none.
+    """Extensions of a person's report with the public columns; empty if the shuffler keeps none.
 
     Raises:
         InputDataError: if a column is absent, or too long; the message tells no value.
@@ -71,7 +74,7 @@ def is_sound(column: Column, extensions: Sequence[Extension]) -> bool:
 
 
 def public_table(column: Column, extensions: Sequence[Sequence[Extension]]) -> Table | None:
-    """Public columns of each place, from its extensions; None where the shuffler keeps none.
+    """Public columns of each place, from its extensions; None if the shuffler keeps none.
 
     Raises:
         MalformedMessageError: if an extension is absent, or holds no public columns that can make groups.

@@ -1,4 +1,4 @@
-"""Queue of submissions for a shuffler's store: stored in groups, counted, and tidied up after.
+"""Queue of submissions for a shuffler's store, which are stored in groups and counted.
 
 The disk shows the order of arrival until it is tidied, which is some seconds later.
 """

@@ -46,7 +46,7 @@ class Draw(Protocol):
     def __call__(
         self, pool: int, count: int, size: int, extensions: Callable[[], list[bytes]]
     ) -> tuple[Integers, Integers]:
-        """Origins of the extensions and of the ciphertext at each of ``size`` places, among ``count`` waiting reports.
+        """Places, among ``count`` waiting reports, of the extensions and ciphertexts for ``size`` reports that leave.
 
         ``extensions`` reads the extensions of all waiting reports, for an order that depends on them.
         """
@@ -77,7 +77,7 @@ _Given = tuple[Sequence[Row], Sequence[bytes], bytes | None]  # with keyed diges
 
 
 class _NotNew(Exception):  # noqa: N818  not an error: ends a transaction
-    """Some submission may be in the store already."""
+    """Signal that some submission may be in the store already."""
 
 
 class ReportStore(Database):
@@ -167,7 +167,7 @@ class ReportStore(Database):
         return results
 
     def _store_new(self, given: Sequence[_Given]) -> bool:
-        """Whether all submissions are new, and so are stored; otherwise none is."""
+        """Whether all submissions are new and now stored; if not, nothing is stored."""
         with suppress(_NotNew), self.transaction():
             if self._insert(given) < sum(len(rows) + (token is not None) for rows, _, token in given):
                 raise _NotNew
@@ -189,7 +189,7 @@ class ReportStore(Database):
         return results
 
     def _doubtful(self, given: Sequence[_Given]) -> set[int]:
-        """Numbers of the submissions of which the store, or another submission, has a report or the token."""
+        """Numbers of the submissions with a report or token that the store or another submission has."""
         digests, shown = [each for _, each, _ in given], [token for *_, token in given if token is not None]
         names = [*chain.from_iterable(digests), *shown]
         taken = {name for name, count in Counter(names).items() if count > 1} if len(set(names)) < len(names) else set()
@@ -216,7 +216,7 @@ class ReportStore(Database):
         return found
 
     def _insert(self, given: Sequence[_Given]) -> int:
-        """Store the rows that are new, those of each pool in the order of their digests; returns their number."""
+        """Store the new rows, in the order of digests within each pool; returns the number of new rows."""
         inserted = 0
         for column, places in enumerate(self._pools):
             found = [
@@ -272,7 +272,7 @@ class ReportStore(Database):
         self.phase = phase
 
     def release(self, size: int, draw: Draw, sign: Sign) -> None:
-        """Move reports of ``size`` people in each pool, drawn by lot, to a batch on its way, in one transaction."""
+        """Move the reports of ``size`` people, drawn by lot in each pool, to a batch, in one transaction."""
         with self.transaction():
             for column, messages in enumerate(self._messages):
                 self._move(column, size * messages, draw, sign)
@@ -304,7 +304,7 @@ class ReportStore(Database):
             self.run(f"DELETE FROM reports WHERE {which}", *each)  # noqa: S608  ours, as above
 
     def _parts_of(self, column: int, digests: bytes, places: Integers, origins: Integers) -> Iterator[bytes]:
-        """Body of a batch in parts: extensions stay at their places, and ciphertexts come from their origins."""
+        """Body of a batch in parts: extensions stay at their places, ciphertexts come from ``origins``."""
         part, size = [], 0
         for place, origin in zip(places.tolist(), origins.tolist(), strict=True):
             extensions, ciphertext = self._report(column, _digest(digests, origin))
@@ -362,7 +362,7 @@ class ReportStore(Database):
         self._destroy("")
 
     def _destroy(self, which: str, *values: int) -> None:
-        """Destroy batches on their way, those that a condition chooses."""
+        """Destroy the batches on their way that a condition chooses."""
         with self.transaction():
             for table in ("parts", "outbox"):
                 self.run(f"DELETE FROM {table} {which}", *values)  # noqa: S608  one of ours
@@ -375,7 +375,7 @@ class ReportStore(Database):
         self.tidy()
 
     def tidy(self) -> None:
-        """Remove the log, which tells the order of writes; a full rewrite also hides the order inside a page."""
+        """Remove the log, which tells the order of writes; a rewrite also hides the order inside a page."""
         if not self._is_tidy and self.waiting <= _MOST_WRITTEN_ANEW:
             self.run("VACUUM")
             self._is_tidy = True

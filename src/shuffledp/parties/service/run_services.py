@@ -130,7 +130,7 @@ def _issuing_key(keys: Sequence[IssuerKey], collection: Collection) -> IssuerKey
 
 
 async def _take_lists(places: Sequence[str], served: Sequence[CollectionAtIssuer]) -> FileStates | None:
-    """Tell each collection of its invitations; returns the state of the files, to notice later changes.
+    """Give each collection its invitations; returns the state of the files, to notice later changes.
 
     Raises:
         InvalidParameterError: if a list cannot be read; then no collection is told.
@@ -162,7 +162,7 @@ async def _follow_lists(
 
 
 async def _forget_ended(served: Sequence[CollectionAtIssuer]) -> None:
-    """Destroy the stored invitations of collections as soon as these have ended."""
+    """Destroy the stored invitations of collections as soon as the collections have ended."""
     while True:
         for each in served:
             await each.forget()

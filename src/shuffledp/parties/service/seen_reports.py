@@ -32,7 +32,7 @@ class SeenReports:
         self.destroy_unused_keys()  # left by a process that ended
 
     def in_other_batches(self, manifest: BatchManifest, ids: Sequence[bytes]) -> list[bool]:
-        """Whether each report came in another batch of the collection; the others are stored under this batch.
+        """Whether each report came in another batch of the collection; new reports are stored under this batch.
 
         The result is on the disk. A repeated call for the same batch returns the same.
 

@@ -1,4 +1,4 @@
-"""Collections at a shuffler, by their ids and paths; more may come, and others go, while it serves."""
+"""Collections at a shuffler by id and path; collections may come and go while it serves."""
 
 from collections.abc import Iterable, Iterator
 
@@ -63,7 +63,7 @@ class ServedCollections:
         return (at_shuffler.collection for at_shuffler, _ in self._ways[True].values())
 
     def at_path(self, path: str, *, relayed: bool) -> tuple[CollectionAtShuffler | None, int]:
-        """Collection whose uploads go to a path, with the length limit of one; None if none do in this way."""
+        """Collection whose uploads go to a path, and the length limit of an upload; None if there is no such one."""
         return self._ways[relayed].get(path, (None, 0))
 
     @property

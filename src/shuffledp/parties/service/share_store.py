@@ -1,4 +1,4 @@
-"""Store of a host of a sum: besides reports, the set that each belongs to, and the messages of the hosts' agreement.
+"""Store of a host of a sum: reports, the set of each report, and messages of the hosts' agreement.
 
 Until the agreement a row for each person says which of the reports are hers, in the order of the random set ids. It is
 deleted with the agreement; the set ids leave with no report.
@@ -46,7 +46,7 @@ class ShareStore(ReportStore):
         return super()._doubtful(given) | {number for number, each in enumerate(ids) if each in taken}
 
     def _insert(self, given: Sequence[Any]) -> int:
-        """Store the rows that are new, and the set of each submission; returns fewer than all if a set was known."""
+        """Store the new rows, and the set of each submission; returns fewer than all if a set was known."""
         rows = sorted((_set_id(rows), b"".join(digests)) for rows, digests, _ in given)
         known = len(rows) - (self.run_many("INSERT OR IGNORE INTO sets VALUES(?, ?)", rows) if rows else 0)
         return super()._insert(given) - known
@@ -54,7 +54,7 @@ class ShareStore(ReportStore):
     def _admit(
         self, rows: Sequence[Row], digests: Sequence[bytes], token: bytes | None, *, is_full: bool
     ) -> ReportError | Count:
-        """Outcome of one submission; the set id of another one is refused."""
+        """Outcome of one submission; the set id of another submission is refused."""
         found = self.rows("SELECT digests FROM sets WHERE id = ?", _set_id(rows))
         if found and found[0][0] != b"".join(digests):
             return ReportError.REPORT_REPLAYED
@@ -78,7 +78,7 @@ class ShareStore(ReportStore):
         return Held(me=me, messages=messages, refusal=refusal)
 
     def hold(self, before: Held, after: Held) -> None:
-        """Keep what is new in a state; it is on the disk when this returns."""
+        """Store the new messages of a state; they are on the disk when this returns."""
         with self.transaction():
             for (kind, host), message in after.messages.items():
                 if (kind, host) not in before.messages:
@@ -88,7 +88,7 @@ class ShareStore(ReportStore):
                 self.run("INSERT INTO agreement VALUES(0, ?, ?)", named, bytes([after.refusal.reason]))
 
     def keep(self, collection_id: bytes, complete: Collection[bytes]) -> None:
-        """Destroy the shares of all sets but the complete ones, which are given by their digests."""
+        """Destroy the shares of all sets except the complete ones, given by their digests."""
         wanted, kept = frozenset(complete), 0
         with self.transaction():
             for set_id, digests in self.rows("SELECT id, digests FROM sets"):
@@ -101,7 +101,7 @@ class ShareStore(ReportStore):
         self.waiting = kept
 
     def _columns_of(self, digests: bytes) -> Iterator[tuple[int, bytes]]:
-        """Digests of a person's reports, each with the pool that it is in."""
+        """Pool and digest of each report of one person."""
         at = 0
         for column, messages in enumerate(self._messages):
             for _ in range(messages):
@@ -109,7 +109,7 @@ class ShareStore(ReportStore):
                 at += ID_BYTES
 
     def _report(self, column: int, digest: bytes) -> tuple[bytes, bytes]:
-        """A report as it leaves: without the extension of its set."""
+        """Extensions and ciphertext of a report as it leaves, without the extension of its set."""
         _, ciphertext = super()._report(column, digest)
         return _NO_EXTENSIONS, ciphertext
 
@@ -121,7 +121,7 @@ class ShareStore(ReportStore):
         super().end(phase, sign)
 
     def clean(self, phase: Phase) -> None:
-        """Delete everything except the phase and the counts, the agreement too."""
+        """Delete everything except the phase and the counts; the agreement is deleted too."""
         self.run("DELETE FROM agreement")
         super().clean(phase)
 

@@ -1,4 +1,4 @@
-"""Shares of a person on their way to several hosts: an upload for each, named by one random set id."""
+"""Uploads of a person's shares to several hosts: one for each host, all with one random set id."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from shuffledp.survey import Collection
 
 
 def shares_of(collection: Collection, submission: Submission, set_id: bytes | None = None) -> list[Submission]:
-    """Submission of a person's shares to each host, in their order.
+    """Submissions of a person's shares, one to each host, in the order of the hosts.
 
     Args:
         collection: collection with several hosts.

@@ -114,7 +114,7 @@ def shuffler_app(
 
 
 def status_response(told: Mapping[str, object]) -> Response:
-    """Response that says how a collection stands, filled up so that its length says less."""
+    """Status response of a collection, padded so that its length tells less."""
     text = json.dumps(told)
     return ok_response(text.ljust(-(-len(text) // _LENGTH_OF_STATUS) * _LENGTH_OF_STATUS).encode(), "application/json")
 
@@ -171,7 +171,10 @@ async def _taken(at_shuffler: CollectionAtShuffler, body: bytes, token: str) -> 
 
 
 def metrics_app(served: Iterable[CollectionAtShuffler]) -> Starlette:
-    """Web application for total counts, on this machine alone: their growth tells when people answer."""
+    """Web application for total counts, on this machine alone.
+
+    The growth of the counts tells when people answer.
+    """
 
     async def metrics(_: Request) -> Response:
         total: Counter[Count] = Counter()

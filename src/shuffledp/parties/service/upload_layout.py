@@ -1,4 +1,6 @@
-"""Uploads read at fixed offsets: sealed under one key, all submissions to a collection have one length and layout.
+"""Fast reading of uploads at fixed offsets.
+
+Under one key, all submissions to a collection have one length and layout.
 
 Whatever is not of such a layout is left to the grammar, which finds what is wrong.
 """
@@ -51,7 +53,7 @@ class _ReportLayout:
         return f"{ID_BYTES}s{self.extensions}s{self.payload.stop}s"
 
     def check(self) -> Callable[[bytes, bytes, bytes], bool]:
-        """Function that says whether a report's parts are as they must be, with the id of the ciphertext."""
+        """Function that checks a report's parts, and its id against its ciphertext."""
         before, second, between, secret, payload = self.before, self.second, self.between, self.secret, self.payload
 
         def fits(name: bytes, extensions: bytes, ciphertext: bytes) -> bool:
@@ -91,7 +93,7 @@ class UploadLayout:
         self._parts = Struct("".join(each.parts for each in columns))
 
     def rows(self, body: bytes) -> list[list[Row]] | None:
-        """Rows of each submission; None for a body that is not of this layout, or has a report twice in one of them."""
+        """Rows of each submission; None for a body of another layout, or with a report twice in one submission."""
         if not body or len(body) % self._parts.size:
             return None
         several = self._rows_of_one if len(self._checks) == 1 else self._rows_of_several
@@ -131,7 +133,7 @@ class UploadLayouts:
         self._layouts = {config_id: UploadLayout(terms, config_id) for config_id in terms.encapsulated}
 
     def rows(self, body: bytes, now: float) -> Sequence[list[Row]] | None:
-        """Rows of each submission, if all are of the layout of one key that is still in use; None for the grammar."""
+        """Rows of each submission, in the layout of one key still in use; None if the grammar must read them."""
         for config_id, layout in self._layouts.items():
             ends = self._terms.outdated.get(config_id)
             if (ends is None or now < ends) and (found := layout.rows(body)) is not None:

@@ -65,7 +65,7 @@ class Database:
         self.check_tables(self.tables)
 
     def check_known(self, statements: Iterable[str]) -> None:
-        """Refuse a file with tables that these statements do not make, as a later version's may have.
+        """Refuse a file with tables that these statements do not make, such as a file of a later version.
 
         Raises:
             LocalProtocolError: if there is one; an earlier version would pass over what it holds.
@@ -83,7 +83,7 @@ class Database:
                 )
 
     def check_tables(self, statements: Iterable[str]) -> None:
-        """Refuse a file whose tables have other columns than these statements make, as those of another version may.
+        """Refuse a file whose tables have other columns than these statements make, such as another version's.
 
         Raises:
             LocalProtocolError: if a table is missing or has other columns.
@@ -107,7 +107,7 @@ class Database:
             raise self._failure(error) from None
 
     def run_many(self, statement: str, rows: Iterable[Sequence[Any]]) -> int:
-        """Number of rows that a statement changed, run for each row of values; inside a transaction."""
+        """Number of changed rows, after a statement is run for each row of values; inside a transaction."""
         try:
             return self._database.executemany(statement, rows).rowcount
         except sqlite3.OperationalError as error:

@@ -1,4 +1,4 @@
-"""Group commit: requests that arrive while a group is being stored form the next group, one disk write each.
+"""Group commit: requests that arrive during a disk write form the next group, with one write for all.
 
 A request is acknowledged when its group is on the disk, and never before. All work on a store runs in one thread,
 one thing after the other.

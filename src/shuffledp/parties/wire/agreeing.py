@@ -1,4 +1,4 @@
-"""Messages by which the hosts of a sum agree on the people of whom all of them have every share.
+"""Messages of the agreement between the hosts of a sum on the people whose shares have all come.
 
 Each host commits itself to the sets that it has, reveals them when all have committed, and signs which ones all have.
 Hosts never connect to each other: the analyst carries these messages, and can forge none.
@@ -30,7 +30,7 @@ Signature = Annotated[bytes, Fixed(SIGNATURE_BYTES)]
 
 
 class Kind(IntEnum):
-    """Kind of a message of an agreement, in the order in which they are sent."""
+    """Kind of an agreement message, in the order of sending."""
 
     NONE = 0
     COMMITMENT = 1
@@ -44,7 +44,7 @@ def set_extension(set_id: bytes) -> Extension:
 
 
 def set_digest(collection_id: bytes, set_id: bytes) -> bytes:
-    """Digest by which hosts and analyst name a set; only who has the set id knows which one it is.
+    """Digest that names a set to hosts and analyst; it does not reveal the set id.
 
     Example:
         >>> set_digest(bytes(32), bytes(16)).hex()[:8]
@@ -60,7 +60,7 @@ def complete_digest(collection_id: bytes, digests: Iterable[bytes]) -> bytes:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Commitment(Message):
-    """Commitment of a host to the sets that it has: SHA-256(nonce || digests) of the reveal that follows, signed."""
+    """Signed commitment of a host to its sets: SHA-256(nonce || digests) of the reveal that follows."""
 
     collection_id: CollectionId
     host: UInt16
@@ -68,13 +68,13 @@ class Commitment(Message):
     signature: Signature
 
     def is_by(self, keys: Iterable[bytes]) -> bool:
-        """Whether one of these keys has signed it."""
+        """Whether one of these keys has signed the commitment."""
         return is_signed_by(keys, self.signature, _signed(Kind.COMMITMENT, self, self.revealed_sha256))
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Reveal(Message):
-    """Sets of a host: their digests, ascending, behind the nonce that hid them in the commitment; signed."""
+    """Signed reveal of a host's sets: their digests, ascending, and the nonce of its commitment."""
 
     collection_id: CollectionId
     host: UInt16
@@ -90,22 +90,22 @@ class Reveal(Message):
 
     @property
     def sets(self) -> list[bytes]:
-        """Digests of the sets, one by one."""
+        """Digests of the revealed sets, one by one."""
         return [self.digests[at : at + DIGEST_BYTES] for at in range(0, len(self.digests), DIGEST_BYTES)]
 
     @property
     def sha256(self) -> bytes:
-        """Digest that the host has committed itself to."""
+        """Digest in the commitment of the host."""
         return hashlib.sha256(self.nonce + self.digests).digest()
 
     def is_by(self, keys: Iterable[bytes]) -> bool:
-        """Whether one of these keys has signed it."""
+        """Whether one of these keys has signed the reveal."""
         return is_signed_by(keys, self.signature, _signed(Kind.REVEAL, self, self.sha256))
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Agreement(Message):
-    """Statement of a host which sets all hosts have, by all commitments that it has seen; signed once, for ever."""
+    """Signed statement of a host on the sets that all hosts have, given all commitments; made only once."""
 
     collection_id: CollectionId
     host: UInt16
@@ -121,7 +121,7 @@ class Agreement(Message):
             raise InvalidParameterError("commitments must be one of each host, in their order; they are not.")
 
     def is_by(self, keys: Iterable[bytes]) -> bool:
-        """Whether one of these keys has signed it."""
+        """Whether one of these keys has signed the agreement."""
         message = _signed(Kind.AGREEMENT, self, _joined(self.commitments) + self.complete)
         return is_signed_by(keys, self.signature, message)
 
@@ -159,7 +159,7 @@ class Signer:
         self._key, self._about = key, (collection_id, host)
 
     def reveal(self, nonce: bytes, digests: Iterable[bytes]) -> Reveal:
-        """Reveal of these sets, which must stay with the host until all have committed themselves."""
+        """Reveal of these sets, to be kept secret until all hosts have committed themselves."""
         joined = b"".join(sorted(set(digests)))
         content = hashlib.sha256(nonce + joined).digest()
         return Reveal(*self._about, nonce, joined, self._signature(Kind.REVEAL, content))
@@ -169,7 +169,7 @@ class Signer:
         return Commitment(*self._about, reveal.sha256, self._signature(Kind.COMMITMENT, reveal.sha256))
 
     def agreement(self, commitments: Sequence[Commitment], complete: bytes) -> Agreement:
-        """Agreement to the sets of this digest, of all hosts that have committed themselves."""
+        """Agreement on the sets of this digest, given the commitments of all hosts."""
         content = _joined(commitments) + complete
         return Agreement(*self._about, tuple(commitments), complete, self._signature(Kind.AGREEMENT, content))
 
@@ -179,7 +179,7 @@ class Signer:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Handed(Message):
-    """Request to a host in an agreement: which of its own messages is wanted, and one of another host for it.
+    """Request to a host in an agreement: the kind of its own message wanted, and another host's message.
 
     ``kind`` is that of ``message``; both are empty where nothing is handed over.
     """
@@ -190,13 +190,13 @@ class Handed(Message):
 
     @classmethod
     def of(cls, message: Agreeing | None = None, *, wanted: Kind = Kind.NONE) -> Self:
-        """Request that hands a message over, if there is one."""
+        """Request that hands a message over, if a message is given."""
         return cls(wanted, Kind.NONE, b"") if message is None else cls(wanted, kind_of(message), message.encode())
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Standing(Message):
-    """Answer of a host in an agreement: where it stands, for whom it waits, and its own message that was wanted.
+    """Answer of a host in an agreement: its stage, the hosts it waits for, and the wanted message.
 
     ``stage`` is the number of the host's stage, ``reason`` that of its refusal and ``named`` the host that it names, if
     any, else 65535; ``waits_for`` has the numbers of hosts, of two bytes each; ``message`` is empty if it is not there.
@@ -209,7 +209,7 @@ class Standing(Message):
     message: Annotated[bytes, Opaque(3)]
 
     def check(self) -> None:
-        """Refuse half a number."""
+        """Refuse an odd number of bytes."""
         if len(self.waits_for) % 2:
             raise invalid("numbers of two bytes each", waits_for=f"{len(self.waits_for)} bytes")
 

@@ -106,7 +106,7 @@ def _lines(fields: Fields) -> bytes:
 
 
 def _rest(message: BinaryRequest | BinaryResponse) -> bytes:
-    """Encoded fields, content and trailers of a message."""
+    """Fields, content and trailers of a message, encoded."""
     return _opaque(_lines(message.fields)) + _opaque(message.content) + _opaque(_lines(message.trailers))
 
 

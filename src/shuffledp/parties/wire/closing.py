@@ -1,4 +1,4 @@
-"""Request to close a collection before its date, by the shuffler's key; at a mix host also by the analyst's."""
+"""Request to close a collection early, signed by the shuffler's key, or at a mix by the analyst's."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ VALID = timedelta(minutes=5)  # before and after the time in the request
 
 @dataclass(frozen=True, slots=True, repr=False)
 class CloseRequest(Message):
-    """Collection to close, time of the request in seconds since 1970, and the signature of both by a party."""
+    """Signed request to close a collection: its id, the time in seconds since 1970, and the signature."""
 
     collection_id: CollectionId
     time: Annotated[int, Integer(8)]
@@ -43,7 +43,7 @@ class CloseRequest(Message):
 
 
 def require_recent(time: int, now: datetime, what: str) -> None:
-    """Refuse a request of another time than now, give or take five minutes.
+    """Refuse a time more than five minutes before or after now.
 
     Args:
         time: seconds since 1970 in the request.

@@ -1,4 +1,4 @@
-"""Request of the analyzer for the next batch of a collection, which acknowledges the batch before it."""
+"""Analyzer's request for the next batch of a collection, which acknowledges the batch before."""
 
 import hashlib
 from dataclasses import dataclass
@@ -21,7 +21,9 @@ _CONTEXT = b"shuffledp-1 fetch"
 
 @dataclass(frozen=True, slots=True, repr=False)
 class FetchRequest(Message):
-    """Collection, time in seconds since 1970, nonce, digest of the batch on the analyzer's disk, wait, signature.
+    """Signed request for a batch, which also names the batch that is on the analyzer's disk.
+
+    ``time`` is in seconds since 1970.
 
     ``taken`` is empty, or the digest of a batch by `batch_digest`. It names one batch of one collection, so that a
     repeated or old request never acknowledges another batch. ``wait`` is the longest wait for a batch, in seconds.
@@ -43,7 +45,7 @@ class FetchRequest(Message):
     def by(
         cls, key: AnalyzerKey, collection_id: bytes, now: datetime, *, taken: bytes = b"", wait: int = LONGEST_WAIT
     ) -> Self:
-        """Fetch request signed by the request key of this key at the time ``now``, with a fresh nonce."""
+        """Fetch request at the time ``now``, signed by the request key of ``key``, with a fresh nonce."""
         time, nonce = int(now.timestamp()), token_bytes(ID_BYTES)
         signature = key.signature(_signed(collection_id, time, nonce, taken, wait))
         return cls(collection_id, time, nonce, taken, wait, signature)
@@ -66,7 +68,9 @@ class FetchRequest(Message):
 
 
 def batch_digest(manifest: bytes) -> bytes:
-    """SHA-256 of an encoded `SignedManifest`, which names one batch: in it are a random id and the digest of the body.
+    """SHA-256 of an encoded `SignedManifest`, which names one batch.
+
+    A manifest holds a random id and the digest of the body.
 
     Example:
         >>> batch_digest(b"").hex()[:8]

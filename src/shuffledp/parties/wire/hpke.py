@@ -53,7 +53,7 @@ class Sealer:
 
     @classmethod
     def to(cls, config: HpkeConfig, *, collection_id: bytes, column: int, is_test: bool = False) -> Self:
-        """Sealer of reports to the key in ``config``; with ``is_test`` of what the analyzer throws away."""
+        """Sealer of reports to the key in ``config``; with ``is_test``, of tests that the analyzer throws away."""
         kem = kem_of(config)
         try:
             public_key = kem.public_key(config.public_key)
@@ -101,7 +101,7 @@ class Opener:
         return self._opened(sealed, self._info)
 
     def is_test(self, sealed: HpkeCiphertext) -> bool:
-        """Whether what does not open as a report was sealed as a test of the way for this collection and column."""
+        """Whether a ciphertext that is no report was sealed as a test for this collection and column."""
         try:
             self._opened(sealed, self._info_of_tests)
         except UndecryptableReportError:

@@ -101,7 +101,7 @@ class HpkeKey(PrivateKey):
 
 
 class AnalyzerKey(HpkeKey):
-    """Private key of the analyzer, which opens reports, and signs requests for batches by a key derived from it.
+    """Private key of the analyzer: it opens reports; a key derived from it signs requests for batches.
 
     The signing key is Ed25519, its seed HKDF-SHA256 (RFC 5869) of the private key, so that one file holds both.
     """

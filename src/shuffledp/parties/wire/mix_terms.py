@@ -45,7 +45,7 @@ class MixPolicy(Described):
 
     @property
     def kept(self) -> int:
-        """Most collections of a registrant of which something is left: ten for each that may be open at a time."""
+        """Greatest number of a registrant's collections on the disk: ten for each that may be open at a time."""
         return 10 * self.collections
 
 
@@ -86,7 +86,7 @@ class MixTerms(Described):
         one_line(version=self.version, contact=self.contact or "-")
 
     def to_dict(self) -> dict[str, Any]:
-        """Keys of the JSON; ``contact`` is left out if there is none."""
+        """Fields of the JSON file; ``contact`` is left out if there is none."""
         return without_none(super(MixTerms, self).to_dict(), "contact")
 
     def page_url(self, nonce: str) -> str:

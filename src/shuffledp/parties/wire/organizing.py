@@ -27,7 +27,9 @@ class Asked(StrEnum):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class OrganizerRequest(Message):
-    """Collection, time in seconds since 1970, content, and the signature of all of it and of what is asked for.
+    """Signed request of an organizer: collection, time in seconds since 1970, content, and signature.
+
+    The signature also covers the kind of the request (`Asked`).
 
     The content is a list of invitations (`Asked.INVITED`), nothing (`Asked.ABSENT`), the result (`Asked.RESULT`), or
     what the analyst carries between hosts (`Asked.AGREE`).
@@ -40,13 +42,13 @@ class OrganizerRequest(Message):
 
     @classmethod
     def by(cls, key: AnalyzerKey, asked: Asked, collection_id: bytes, now: datetime, content: bytes = b"") -> Self:
-        """Request signed by the request key of this key at the time ``now``."""
+        """Request at the time ``now``, signed by the request key of ``key``."""
         time = int(now.timestamp())
         signature = key.signature(_signed(asked, collection_id, time, content))
         return cls(collection_id, time, content, signature)
 
     def is_by(self, key: bytes, asked: Asked, *, collection_id: bytes) -> bool:
-        """Whether the analyst of this collection has signed it for this purpose, at whatever time."""
+        """Whether the analyst of this collection has signed the request for this purpose, at any time."""
         message = _signed(asked, self.collection_id, self.time, self.content)
         return self.collection_id == collection_id and is_signed_by([key], self.signature, message)
 

@@ -74,7 +74,7 @@ class PublishedKey(Described):
         return cls(role=key.role, key=in_text(key.public), request_key=request_key, **further)
 
     def to_dict(self) -> dict[str, Any]:
-        """Keys of the file; ``request_key`` is left out if there is none, as in earlier files."""
+        """Fields of the key file; ``request_key`` is left out if there is none, as in earlier files."""
         return without_none(super(PublishedKey, self).to_dict(), "request_key")
 
     @property

@@ -1,4 +1,4 @@
-"""Result of a collection as its analyst publishes it at a mix host: data alone, signed, and bound to the collection."""
+"""Result of a collection that its analyst publishes at a mix host: signed data, bound to the collection."""
 
 import json
 from collections.abc import Mapping
@@ -30,13 +30,13 @@ class PublishedResult:
 
     @classmethod
     def by(cls, key: AnalyzerKey, collection_id: bytes, now: datetime, statement: Mapping[str, Any] | None) -> Self:
-        """Result signed by the request key of this key at the time ``now``."""
+        """Result at the time ``now``, signed by the request key of ``key``."""
         content = canonical_json({"statement": statement})
         return cls(statement, OrganizerRequest.by(key, Asked.RESULT, collection_id, now, content))
 
     @classmethod
     def of(cls, request: OrganizerRequest, key: bytes, *, collection_id: bytes) -> Self:
-        """Result in a request that the collection's analyst has signed, at whatever time.
+        """Result in a request that the collection's analyst has signed, at any time.
 
         Args:
             request: the signed request.
@@ -53,7 +53,7 @@ class PublishedResult:
 
     @property
     def day(self) -> str:
-        """Day on which it was signed, in UTC."""
+        """Day on which the result was signed, in UTC."""
         return datetime.fromtimestamp(min(self.request.time, _LATEST), UTC).date().isoformat()
 
 

@@ -1,4 +1,4 @@
-"""Proof of a registrant to a mix host: a code that the mix's operator has handed out, or a signature of a listed key.
+"""Proof of a registrant to a mix host: a code from the mix's operator, or a listed key's signature.
 
 Both stand in the header field ``Authorization``, so that the body is the collection file alone.
 """
@@ -26,7 +26,10 @@ _CODE = re.compile("Bearer ([A-Za-z0-9_-]{1,64})")
 
 @dataclass(frozen=True, slots=True, repr=False)
 class RegistrantProof(Message):
-    """Public Ed25519 key of a registrant, time in seconds since 1970, and its signature of address, body and time."""
+    """Signed proof: a registrant's Ed25519 public key, the time in seconds since 1970, and the signature.
+
+    The signature covers the address, the body and the time.
+    """
 
     key: Annotated[bytes, Fixed(_KEY_BYTES)]
     time: Annotated[int, Integer(8)]
@@ -34,12 +37,12 @@ class RegistrantProof(Message):
 
     @classmethod
     def by(cls, key: AnalyzerKey, url: str, body: bytes, now: datetime) -> Self:
-        """Proof by the request key of this key, for one request to this address at the time ``now``."""
+        """Proof for one request to this address at the time ``now``, signed by the request key of ``key``."""
         time = int(now.timestamp())
         return cls(key.request_key, time, key.signature(_signed(url, body, time)))
 
     def verify(self, url: str, body: bytes, now: datetime) -> None:
-        """Refuse a proof for another request, or of another time than the last five minutes.
+        """Refuse a proof for another request, or with a time more than five minutes from now.
 
         Raises:
             RemoteProtocolError: if the signature or the time does not fit.
@@ -55,7 +58,7 @@ class RegistrantProof(Message):
 
     @classmethod
     def of_shown(cls, authorization: str) -> Self | None:
-        """Proof in a header field; None if it holds none."""
+        """Proof in a header field; None if the field has no proof."""
         found = _SHOWN.fullmatch(authorization)
         try:
             return None if found is None else cls.decode(from_text(found[1], name="proof"))
@@ -64,7 +67,7 @@ class RegistrantProof(Message):
 
 
 def code_of_shown(authorization: str) -> bytes | None:
-    """Code of a registrant in a header field; None if it holds none."""
+    """Code of a registrant in a header field; None if the field has no code."""
     found = _CODE.fullmatch(authorization)
     try:
         code = from_text(found[1], name="code") if found else b""

@@ -85,7 +85,7 @@ class ReportLayout:
         return Reports({name: column[kept] for name, column in columns.items()}, self.model), np.flatnonzero(~fits)
 
     def _refused(self, columns: dict[str, NDArray[Any]], start: int, stop: int) -> list[int]:
-        """Rows from ``start`` to before ``stop`` that are no valid reports, found by repeated halving."""
+        """Numbers of the malformed reports from ``start`` to before ``stop``, found by repeated halving."""
         try:
             self.model.check({name: column[start:stop] for name, column in columns.items()})
         except InvalidParameterError:
