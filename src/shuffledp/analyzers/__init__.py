@@ -1,4 +1,4 @@
-"""Analyzers: estimates with errors, from views.
+"""Analyzers, which make estimates with errors from views.
 
 In reading order: frequencies, exact_intervals (of few reports), frequency_sums (of frequencies, with exact errors),
 cross_tables (of two answers), independence_tests (of both), histograms (of a number in bins, with quantiles),

@@ -1,4 +1,6 @@
-"""Shares among the people who were asked, where "(not asked)" is one more answer of everybody's report.
+"""Shares of answers among the people who were asked.
+
+Here "(not asked)" is one more answer of everybody's report.
 
 The share of an answer among those asked is a quotient: its share of all people by the share who were asked, both from
 the same reports. Fieller's interval holds the quotients r for which ``share - r * asked`` may be 0.
@@ -27,7 +29,7 @@ _TRIED = np.linspace(0.0, 1.0, 5)  # quotients for which reports must be enough 
 
 @dataclass(frozen=True, slots=True)
 class Quotients:
-    """Estimated shares of answers and of those asked, with what is known of their errors.
+    """Estimated shares of answers and of asked people, with variances and covariances of their errors.
 
     Args:
         own: shares of the answers, shape (answers,).
@@ -43,18 +45,18 @@ class Quotients:
 
     @property
     def shares(self) -> Floats:
-        """Shares among those asked."""
+        """Shares of the answers among the people who were asked."""
         return self.own / self.asked
 
     @property
     def standard_error(self) -> Floats:
-        """Standard errors, to first order."""
+        """Standard errors of the shares among the people who were asked, to first order."""
         of_own, of_asked = self.variances
         variance = of_own - 2 * self.shares * self.together + self.shares**2 * of_asked
         return np.asarray(np.sqrt(np.maximum(variance, 0.0)) / self.asked)
 
     def fieller(self, level: float) -> Floats:
-        """Ends of Fieller's intervals, shape (answers, 2); infinite where it is not certain that anybody was asked."""
+        """Ends of Fieller's intervals, shape (answers, 2); infinite if the share of asked people may be 0."""
         square, (of_own, of_asked) = normal_half_width(level) ** 2, self.variances
         leading = self.asked**2 - square * of_asked
         if leading <= 0:
@@ -66,7 +68,7 @@ class Quotients:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class AmongAsked(Estimate):
-    """Estimated shares among those asked, with those of all people that they are quotients of.
+    """Estimated shares among the people who were asked, with the shares of all people that they are made from.
 
     Args:
         whole: shares of all people: the same answers first, and last of the people who were not asked.
@@ -76,13 +78,18 @@ class AmongAsked(Estimate):
 
     @property
     def compared_targets(self) -> tuple[str, ...]:
-        """All answers; of two of which people choose one the last, since the share of the other is what is left."""
+        """Answers that are compared: all, but only the last of two exclusive answers.
+
+        The share of the other follows from it.
+        """
         return self.target[-1:] if len(self.target) == 2 and isinstance(self.whole, Frequencies) else self.target
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FollowUpAnalyzer:
-    """Analyzer of a question that is asked of some people only: as another one, with shares among those asked.
+    """Analyzer of a question that only some people are asked, with shares among the asked people.
+
+    For all else it is another analyzer.
 
     Guarantees:
         1. Estimates of all people are those of the other analyzer.
@@ -111,12 +118,12 @@ class FollowUpAnalyzer:
         validate.open_probability(level=self.level)
 
     def summarize(self, view: View) -> Summary:
-        """Summary of the other analyzer."""
+        """Summary of a view, made by the analyzer of the whole question."""
         found: Summary = self.analyzer.summarize(view)
         return found
 
     def estimate(self, summary: Any) -> AskedEstimate:
-        """Estimate of the other analyzer, with shares among those asked if they are enough.
+        """Estimate for all people, with shares among the asked people if these are enough.
 
         Raises:
             UnsupportedModelError: if it is not known how the errors of different values go together.
@@ -129,7 +136,10 @@ class FollowUpAnalyzer:
 
 
 def _among(whole: Estimate, target: tuple[str, ...], found: Quotients, ends: Floats, people: float) -> Estimate:
-    """Estimate among those asked of all ``people``, with intervals that reach to the nearest shares."""
+    """Estimate among the asked people, with intervals extended to the nearest possible shares.
+
+    The estimate ``whole`` is of all ``people``.
+    """
     shares, inside = found.shares, np.clip(found.shares, *SHARES)
     among = Estimate(
         statistic=f"{whole.statistic}{AMONG}",
@@ -146,7 +156,9 @@ def _among(whole: Estimate, target: tuple[str, ...], found: Quotients, ends: Flo
 
 
 def related(among: Estimate, whole: Estimate) -> Estimate:
-    """Shares among those asked, with the shares of all people that they are quotients of; unchanged for other rows.
+    """Shares among the asked people, with the shares of all people that they are made from.
+
+    Other rows are unchanged.
 
     Differences between `AmongAsked` shares take into account that all have one divisor.
     """
@@ -156,7 +168,7 @@ def related(among: Estimate, whole: Estimate) -> Estimate:
 
 
 def _of_values(summary: FrequencySummary, whole: Estimate, level: float, least: float) -> Estimate | None:
-    """Shares among those asked of values, the last of which is for people who were not."""
+    """Shares of values among the asked people; the last value means "not asked"."""
     sums, values = FrequencySums(summary), np.eye(summary.model.domain_size)
     own, asked = values[:-1], 1 - values[-1:]
     share = float(sums.values(asked)[0])
@@ -172,7 +184,7 @@ def _of_values(summary: FrequencySummary, whole: Estimate, level: float, least: 
 
 
 def _of_ticks(summary: TickSummary, whole: Estimate, level: float, least: float) -> Estimate | None:
-    """Shares among those asked of options, the last of which is for people who were not."""
+    """Shares of options among the asked people; the last option means "not asked"."""
     model, people = summary.model, summary.num_reports / summary.model.num_messages
     own, share = whole.estimate[:-1], 1 - float(whole.estimate[-1])
     if share <= least:
@@ -187,7 +199,7 @@ def _of_ticks(summary: TickSummary, whole: Estimate, level: float, least: float)
 
 
 def _of_words(summary: WordSummary, whole: Estimate, level: float, least: float) -> Estimate | None:
-    """Shares among those asked of words, all of whose intervals hold together already."""
+    """Shares of words among the asked people, whose intervals already hold together."""
     del level
     target, estimating = list(whole.target), whole.num_estimating if isinstance(whole, WordEstimate) else 0
     place, people = target.index(NOT_ASKED), summary.num_reports
@@ -205,12 +217,12 @@ def _of_words(summary: WordSummary, whole: Estimate, level: float, least: float)
 
 
 def _of_both(level: float) -> float:
-    """Coverage of each of two intervals of which both hold with probability ``level`` or more."""
+    """Coverage of each of two intervals such that both hold with probability ``level`` or more."""
     return (1 + level) / 2
 
 
 def _by_ends(low: Floats, high: Floats) -> Floats:
-    """Ends of quotients where all shares lie between these, the last of which is of the people who were not asked."""
+    """Ends of quotients if all shares lie between these ends; the last share is of people who were not asked."""
     most, least = 1 - low[-1], max(1 - high[-1], np.finfo(np.float64).tiny)
     ends: Floats = np.stack([low[:-1] / max(most, least), high[:-1] / least], axis=1)
     return np.minimum(ends, 1.0)

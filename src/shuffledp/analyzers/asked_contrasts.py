@@ -1,4 +1,7 @@
-"""Differences of shares among those asked, which all have one divisor: the share of the people who were asked."""
+"""Differences between shares among the people who were asked.
+
+All shares have one divisor: the share of asked people.
+"""
 
 from dataclasses import dataclass
 from typing import Self
@@ -12,7 +15,9 @@ from shuffledp.core.table import Floats
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class AskedContrast(Contrast):
-    """Pairs of answers among those asked: each difference is a quotient itself, with Fieller's interval.
+    """Contrast of pairs of answers among asked people, with Fieller's intervals for the differences.
+
+    Each difference is a quotient itself.
 
     Args:
         steps: weights of the shares of all people in each difference, shape (pairs, answers + 1).
@@ -29,7 +34,7 @@ class AskedContrast(Contrast):
 
     @classmethod
     def of(cls, among: AmongAsked, places: tuple[Places, Places], target: tuple[str, ...]) -> Self | None:
-        """Contrast of these rows; None where errors are not normal, or it is not known how they go together."""
+        """Contrast of these rows; None if errors are not normal or their covariances are unknown."""
         rows = np.arange(len(among.whole.target))
         asked, population = (among.whole.joint(rows, population=each) for each in (False, True))
         if asked is None:
@@ -49,12 +54,12 @@ class AskedContrast(Contrast):
 
     @property
     def _errors(self) -> Floats:
-        """Covariances of the shares of all people, for whom the differences are about."""
+        """Covariances of the errors of all people's shares, from randomizing or for a population."""
         asked, population = self.laws
         return asked if population is None else population
 
     def intervals(self, level: float) -> Floats:
-        """Ends of Fieller's intervals, shape (pairs, 2)."""
+        """Ends of Fieller's intervals for the differences, shape (pairs, 2)."""
         whole, errors = self.first.whole, self._errors  # type: ignore[attr-defined]  # as `of` makes it
         variances = np.einsum("ij,jk,ik->i", self.steps, errors, self.steps)
         found = Quotients(
@@ -66,11 +71,11 @@ class AskedContrast(Contrast):
         return np.clip(found.fieller(level), -1.0, 1.0)
 
     def joint(self, pairs: Places) -> Floats:
-        """Covariances of the errors of these differences to first order, shape (pairs, pairs)."""
+        """Covariances of the errors of the chosen differences to first order, shape (pairs, pairs)."""
         return self._spread(self._errors)[np.ix_(pairs, pairs)]
 
     def variances(self) -> tuple[Floats, Floats | None]:
-        """Variances to first order of the differences for those asked, and what sampling adds to them."""
+        """Variances of the differences for the people asked, to first order, and the variances that sampling adds."""
         asked = np.diag(self._spread(self.laws[0]))
         further = None if self.laws[1] is None else np.diag(self._spread(self.laws[1])) - asked
         return np.maximum(asked, 0.0), None if further is None else np.maximum(further, 0.0)

@@ -1,4 +1,4 @@
-"""Shares of answers from responses under a blanket: of its messages, with uniform answers, the number is seen."""
+"""Shares of answers from responses under a blanket of random messages, whose number the view shows."""
 
 import math
 from dataclasses import dataclass, replace
@@ -122,7 +122,7 @@ class BlanketAnalyzer:
     def _wide(
         self, nearest: NDArray[np.float64], largest: float, counted: NDArray[np.float64], unit: float
     ) -> NDArray[np.float64] | None:
-        """Ends of intervals where some count is not nearly normal, shape (answers, 2); None where all are."""
+        """Ends of intervals if some count is not nearly normal, shape (answers, 2); None if all counts are."""
         if counted.min() >= ALMOST_NORMAL:
             return None
         tail = (1 - self.level) / 2

@@ -1,4 +1,4 @@
-"""Pairs of estimated numbers that are compared, with how their errors go together."""
+"""Pairs of estimated numbers that are compared, with the covariances of their errors."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -13,7 +13,7 @@ Places = NDArray[np.intp]
 
 
 class About(StrEnum):
-    """People that a difference is about: a population that those asked are a random sample of, or those asked."""
+    """People that a difference is about: a sampled population, or only the people asked."""
 
     POPULATION = "population"
     ASKED = "people asked"
@@ -21,7 +21,7 @@ class About(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Contrast:
-    """Pairs of rows that are compared, with how their errors go together.
+    """Pairs of rows that are compared, with the covariances of their errors.
 
     Args:
         first: has the rows from which those of ``second`` are taken.
@@ -51,11 +51,11 @@ class Contrast:
 
     @property
     def num_reports(self) -> int:
-        """Reports that both are made from."""
+        """Number of reports that the two estimates of the contrast are made from."""
         return self.first.num_reports if self.first is self.second else self.first.num_reports + self.second.num_reports
 
     def intervals(self, level: float) -> Floats:
-        """Ends of the intervals of this coverage each, shape (pairs, 2).
+        """Ends of the intervals, each with this coverage, shape (pairs, 2).
 
         With intervals (l, u) around f of both, a difference reaches sqrt((f1 - l1)^2 + (u2 - f2)^2 - 2 r (f1 - l1) (u2
         - f2)) below itself, with r the correlation of both errors; and above likewise. Of normal intervals that is the
@@ -73,13 +73,16 @@ class Contrast:
         return np.stack([apart - down, apart + up], axis=1)
 
     def _together(self, one: Floats, other: Floats, correlation: Floats) -> Floats:
-        """Reach of two errors together, of which each reaches so far."""
+        """Reach of the difference of two errors, from the reach of each error and their correlation."""
         return np.asarray(np.sqrt(np.maximum(one**2 + other**2 - 2 * correlation * one * other, 0.0)))
 
     def _ends_at(
         self, center: Floats, other: Floats, first: tuple[Floats, Floats], second: tuple[Floats, Floats]
     ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Pairs with an interval that is cut at a possible end, and so reaches less than it errs: below, and above."""
+        """Masks of pairs with an interval cut at a possible end: below, and above.
+
+        So the interval reaches less than its error.
+        """
         ends = self.first.possible, self.second.possible
         if ends[0] is None or ends[1] is None:
             return np.zeros(len(center), dtype=np.bool_), np.zeros(len(center), dtype=np.bool_)
@@ -100,18 +103,18 @@ class Contrast:
 
     @property
     def _has_ends(self) -> bool:
-        """Whether one of the two has intervals of few reports, around the nearest possible value."""
+        """Whether one of the two estimates has intervals for few reports, around the nearest possible value."""
         return self.first.interval is not None or self.second.interval is not None
 
     def _correlation(self, *, population: bool) -> Floats:
-        """Correlation of both errors, shape (pairs,)."""
+        """Correlation of the errors in each pair, shape (pairs,)."""
         errors = [each.population_error if population else each.standard_error for each in (self.first, self.second)]
         scale = errors[0][self.places[0]] * errors[1][self.places[1]]
         together = self.randomizing + (self.sampling if self.sampling is not None else 0.0)
         return np.clip(np.divide(together, scale, out=np.zeros_like(scale), where=scale > 0), -1.0, 1.0)
 
     def joint(self, pairs: Places) -> Floats | None:
-        """Covariances of the errors of these differences, shape (pairs, pairs); None where they are not all known."""
+        """Covariances of the errors of the chosen differences, shape (pairs, pairs); None unless all are known."""
         population, chosen = self.sampling is not None, [each[pairs] for each in self.places]
         if self.first is self.second:
             rows, places = np.unique(np.concatenate(chosen), return_inverse=True)
@@ -125,7 +128,7 @@ class Contrast:
         return None if both[0] is None or both[1] is None else both[0] + both[1]
 
     def variances(self) -> tuple[Floats, Floats | None]:
-        """Variances of the differences for those asked, and what sampling adds to them, if it is known."""
+        """Variances of the differences for the people asked, and the variances that sampling adds, if known."""
         (first, second), (one, other) = self.places, (self.first, self.second)
         asked = one.standard_error[first] ** 2 + other.standard_error[second] ** 2 - 2 * self.randomizing
         drawn = [each.sampling_error for each in (one, other) if each.sampling_error is not None]

@@ -22,7 +22,7 @@ _LEAST_ROW = 1e-9  # share of the people in a row, where the estimate is none
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class CrossTable(Estimate):
-    """Shares of the people by cell, row after row, with the numbers derived from them.
+    """Shares of the people in each cell, row after row, with the numbers derived from the cells.
 
     Args:
         columns: names of the two answers; the first one gives the rows.
@@ -42,13 +42,15 @@ class CrossTable(Estimate):
 
     @property
     def derived(self) -> tuple[Estimate, ...]:
-        """Margins, and row shares with their differences."""
+        """Margins, row shares and differences of row shares."""
         return (self.margins, self.row_shares, self.differences)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CrossTableAnalyzer:
-    """Cross table from reports on pairs of answers, for any randomizer whose errors have known covariances.
+    """Analyzer of cross tables from reports on pairs of answers.
+
+    It takes any randomizer whose errors have known covariances.
 
     Guarantees:
         1. Shares of cells and margins are unbiased, add up, and have the errors and intervals of `FrequencySums`.
@@ -107,7 +109,7 @@ class CrossTableAnalyzer:
         return FrequencyAnalyzer().summarize(view)
 
     def estimate(self, summary: FrequencySummary) -> CrossTable:
-        """Shares of the cells, named as "No, Yes", with the numbers derived from them.
+        """Cross table with shares of the cells, named as "No, Yes", and the numbers derived from them.
 
         Raises:
             InvalidParameterError: if ``summary`` is not one of ``summarize``, holds no report, or is of another number
@@ -148,7 +150,7 @@ class CrossTableAnalyzer:
         return self._of_ratios(targets, shares, ends, ROW_SHARE, sums.num_reports)
 
     def _differences(self, sums: FrequencySums, cells: Floats) -> Estimate:
-        """Differences of the row shares from those of the first row, for all rows and columns but the first."""
+        """Differences between row shares and the first row's shares, for all rows and columns but the first."""
         (first, second), (rows, columns) = self.columns, (names_of(each) for each in self.categories)
         wholes = cells.sum(axis=1)
         found = [
@@ -175,7 +177,7 @@ class CrossTableAnalyzer:
 
 
 def _ratio(sums: FrequencySums, parts: Floats, wholes: Floats, level: float) -> tuple[Floats, Floats]:
-    """Shares of parts in wholes, clipped to 0 and 1, shape (rows,), and their intervals, shape (rows, 2)."""
+    """Shares of parts in wholes, clipped to 0 and 1, shape (rows,); and their intervals, shape (rows, 2)."""
     ratios = sums.values(parts) / np.maximum(sums.values(wholes), _LEAST_ROW)
     if _nearly_normal(sums, parts, wholes):
         return _kept_within(0.0, 1.0, ratios, _fieller(sums, parts, wholes, level))
@@ -184,12 +186,17 @@ def _ratio(sums: FrequencySums, parts: Floats, wholes: Floats, level: float) -> 
 
 
 def _nearly_normal(sums: FrequencySums, parts: Floats, wholes: Floats) -> bool:
-    """Whether errors of parts, rests and differences between values are nearly normal; then so is part - t whole."""
+    """Whether errors of parts, rests and differences between values are nearly normal.
+
+    Then so is the error of part - t whole.
+    """
     return sums.tells_apart_normally and bool(sums.nearly_normal(np.concatenate([parts, wholes - parts])).all())
 
 
 def _fieller(sums: FrequencySums, parts: Floats, wholes: Floats, level: float) -> Floats:
-    """Ends of the t with (part - t whole)^2 <= z^2 (variance of that), a quadratic inequality; shape (rows, 2).
+    """Ends of Fieller's intervals for the ratio part / whole, shape (rows, 2).
+
+    Each t in it has (part - t whole)^2 <= z^2 times the variance of this difference.
 
     Where the whole is not told from 0, neither are shares from each other, and all t are among them.
     """
@@ -205,7 +212,7 @@ def _fieller(sums: FrequencySums, parts: Floats, wholes: Floats, level: float) -
 
 
 def _bonferroni(sums: FrequencySums, parts: Floats, wholes: Floats, level: float) -> tuple[Floats, Floats]:
-    """Smallest and largest share, where both the part and the rest lie in their intervals."""
+    """Smallest and largest possible share, if the part and the rest lie in their intervals."""
     (least, most), (least_rest, most_rest) = (
         sums.intervals(weights, (1 + level) / 2).T for weights in (parts, wholes - parts)
     )
@@ -214,7 +221,7 @@ def _bonferroni(sums: FrequencySums, parts: Floats, wholes: Floats, level: float
 
 
 def _kept_within(least: float, most: float, estimates: Floats, ends: Floats) -> tuple[Floats, Floats]:
-    """Estimates clipped to the possible range, with intervals extended to cover the clipping.
+    """Estimates clipped to the possible range, with intervals extended to contain the clipped estimates.
 
     An interval beyond all possible values, which happens now and then, does not become a single point at their end.
     """
@@ -228,7 +235,9 @@ def _kept_within(least: float, most: float, estimates: Floats, ends: Floats) -> 
 def _difference(
     sums: FrequencySums, one: tuple[Floats, Floats], other: tuple[Floats, Floats], level: float
 ) -> tuple[float, float, float]:
-    """Difference between the shares of two pairs (part, whole), ``one`` less ``other``, with its interval's ends.
+    """Difference between two shares, each a pair (part, whole), and the ends of its interval.
+
+    It is ``one`` less ``other``.
 
     Pairs of shares are tried on a grid, which the interval exceeds by one step. Impossible shares are tried too: where
     one pair of possible ones alone has a difference, such as 1, its joint statistic would have two degrees of freedom.

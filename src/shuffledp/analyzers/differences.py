@@ -1,4 +1,4 @@
-"""Differences between two numbers of releases, with intervals that hold for all comparisons together."""
+"""Differences between numbers of releases, with intervals that hold for all comparisons together."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -44,7 +44,7 @@ class Differences(Estimate):
         return super(Differences, self).__str__() + together * (self.num_comparisons > 1)
 
     def rows(self) -> list[dict[str, Any]]:
-        """Rows of an estimate, each with ``about`` and ``differs``."""
+        """Rows of the differences as an estimate's rows, each also with ``about`` and ``differs``."""
         own = zip(super(Differences, self).rows(), self.differs, strict=True)
         return [row | {"about": self.about.value, "differs": told} for row, told in own]
 
@@ -52,7 +52,7 @@ class Differences(Estimate):
 def difference_of(
     estimate: Estimate, targets: Sequence[str], *, other: Estimate | None = None, same_people: bool = False
 ) -> Differences:
-    """Differences inside an estimate or between two; see `Estimate.difference`."""
+    """Differences within an estimate or between two estimates; see `Estimate.difference`."""
     if other is None and same_people:
         raise invalid("left out without another estimate", same_people=same_people)
     contrast = (
@@ -62,7 +62,7 @@ def difference_of(
 
 
 def within(estimate: Estimate, targets: Sequence[str] = ()) -> Contrast:
-    """All pairs of these targets of an estimate; where rows are about regions, all pairs of regions for each of them.
+    """Contrast of all pairs of these targets; for rows about regions, of all pairs of regions for each target.
 
     Raises:
         InvalidParameterError: for unknown targets, or fewer than two rows to compare.
@@ -95,7 +95,7 @@ def within(estimate: Estimate, targets: Sequence[str] = ()) -> Contrast:
 
 
 def between(first: Estimate, second: Estimate, targets: Sequence[str] = (), *, same_people: bool = False) -> Contrast:
-    """Differences of one release less another one, for all targets that both have.
+    """Contrast of one release minus another release, for all targets in both.
 
     Errors of two releases are independent, given all answers: each randomized anew.
 
@@ -133,7 +133,7 @@ def between(first: Estimate, second: Estimate, targets: Sequence[str] = (), *, s
 def compared(
     contrasts: Sequence[Contrast], *, level: float, p_values: Sequence[float] = ()
 ) -> tuple[tuple[Differences, ...], tuple[bool, ...]]:
-    """Differences of all these pairs, with intervals and decisions that hold together with probability ``level``.
+    """Differences of these contrasts; intervals and decisions hold together with probability ``level``.
 
     Guarantees:
         1. Where the errors of a contrast are normal and it is known how they go together, its intervals are those of
@@ -172,7 +172,7 @@ def compared(
 
 
 def _families(contrasts: Sequence[Contrast], tests: int) -> list[list[int]]:
-    """Places of contrasts by themselves, whose errors are known together; last all others, with the tests."""
+    """Families of contrasts: one for each with known covariances, and last one for all others and the tests."""
     known = [place for place, each in enumerate(contrasts) if each.joint(np.arange(len(each.target))) is not None]
     others = [place for place in range(len(contrasts)) if place not in known]
     return [*([place] for place in known), [*others, *[len(contrasts)] * (tests > 0)]]
@@ -185,7 +185,7 @@ def _levels(
     untested: NDArray[np.bool_],
     level: float,
 ) -> list[float]:
-    """Level of each interval of each contrast, and last of each test, where all that are left hold together.
+    """Level of each contrast's intervals and, last, of the tests, so that all undecided comparisons hold together.
 
     The chance of a miss is shared by the sizes of the families of which some comparison is left: so a share only grows,
     and no interval becomes longer, as more is decided.
@@ -208,7 +208,7 @@ def _levels(
 
 
 def _apart(ends: Floats) -> NDArray[np.bool_]:
-    """Mask of the intervals without 0."""
+    """Mask of the intervals that do not contain 0."""
     return np.asarray((ends[:, 0] > 0) | (ends[:, 1] < 0))
 
 
@@ -235,7 +235,7 @@ def _differences(contrast: Contrast, ends: Floats, differs: NDArray[np.bool_], t
 
 
 def _known(estimate: Estimate, targets: Sequence[str]) -> tuple[str, ...]:
-    """Targets to compare, once each; refused if one is none of the estimate."""
+    """Targets to compare, each once; refused if the estimate lacks one of them."""
     unknown = [each for each in targets if each not in estimate.target]
     if unknown:
         raise invalid("targets of the estimate", targets=", ".join(unknown))

@@ -1,4 +1,6 @@
-"""Exact intervals of frequencies from few reports, whose counts are not normal, by inversion of an exact test.
+"""Exact intervals of frequencies from few reports, by inversion of an exact test.
+
+The counts of few reports are not normal.
 
 And those that hold for all rows of an estimate together.
 """
@@ -23,12 +25,12 @@ Integers = NDArray[np.int64]
 
 
 def needs_exact(num_reports: int, p: float, q: float) -> bool:
-    """Whether normal intervals may cover too little for some shares, and the exact test is affordable."""
+    """Whether the exact test is needed and affordable, since normal intervals may cover too little for some shares."""
     return num_reports <= _MOST_REPORTS and num_reports * min(p * (1 - p), q * (1 - q)) < ALMOST_NORMAL
 
 
 def holders_between(counts: Integers, num_reports: int, p: float, q: float, level: float) -> tuple[Integers, Integers]:
-    """Smallest and largest number of people who may hold each value, given its number of supporting reports.
+    """Smallest and largest number of people who may hold each value, given the number of reports that support it.
 
     With m holders among n people, a count is C ~ Bin(m, p) + Bin(n - m, q), which grows with m. The ends are the least
     m with Pr[C >= c] > (1 - level) / 2, and the largest m with Pr[C <= c] > (1 - level) / 2.
@@ -62,7 +64,7 @@ def holders_between(counts: Integers, num_reports: int, p: float, q: float, leve
 
 
 def chances_between(counts: Integers, num_reports: int | Integers, level: float) -> tuple[Floats, Floats]:
-    """Ends of the intervals for the chance that a report supports each value, given its count; shape (k,) each.
+    """Ends of intervals for the chance that a report supports each value, given its count; shape (k,) each.
 
     They are about a population that all people are drawn from.
 
@@ -80,7 +82,7 @@ def chances_between(counts: Integers, num_reports: int | Integers, level: float)
 def shares_between(
     counts: Integers, num_reports: int | Integers, chances: tuple[float, float], level: float
 ) -> tuple[Floats, Floats]:
-    """Ends of the intervals for the shares of a population, given how many reports support each value; shape (k,) each.
+    """Ends of intervals for the shares of a population, given the counts of supporting reports; shape (k,) each.
 
     Reports support a value with the first chance where it is held, and with the second where not.
     """
@@ -92,7 +94,7 @@ def shares_between(
 def reaches_for_population(
     estimate: Estimate, num_reports: int, chances: tuple[float, float], level: float
 ) -> tuple[Floats, Floats, Floats]:
-    """Exact intervals about a population: nearest shares, and how far each reaches below and above; shape (k,) each.
+    """Nearest shares of a population, and the reach of exact intervals below and above; shape (k,) each.
 
     Args:
         estimate: of the shares that each ``num_reports`` reports tell of.
@@ -107,7 +109,7 @@ def reaches_for_population(
 
 
 def simultaneous(estimate: Estimate, model: LocalModel | None = None) -> Estimate | None:
-    """Same estimate with wider intervals, which hold simultaneously with the same probability (Bonferroni).
+    """Same estimate with wider intervals, which hold all together with the same probability (Bonferroni).
 
     Whatever rows the estimates choose, such as the largest, their intervals then hold with that probability.
 
@@ -135,7 +137,10 @@ def simultaneous(estimate: Estimate, model: LocalModel | None = None) -> Estimat
 
 
 def _first(holds: Callable[[Integers], NDArray[np.bool_]], most: int, rows: int) -> Integers:
-    """First number from 0 to ``most`` from which the condition holds, for each row by bisection; else ``most`` + 1."""
+    """Smallest number up to ``most`` from which the condition holds, for each row; else ``most`` + 1.
+
+    It is found by bisection from 0 on.
+    """
     low, high = np.zeros(rows, dtype=np.int64), np.full(rows, most + 1, dtype=np.int64)
     while (low < high).any():
         middle = (low + high) // 2
@@ -145,7 +150,10 @@ def _first(holds: Callable[[Integers], NDArray[np.bool_]], most: int, rows: int)
 
 
 def _tail(holders: Integers, first: Integers, num_reports: int, p: float, q: float) -> Floats:
-    """Probability Pr[Bin(m, p) + Bin(n - m, q) >= c] for each row; negligible values of the first law are left out."""
+    """Probability Pr[Bin(m, p) + Bin(n - m, q) >= c] for each row.
+
+    Negligible values of the first law are left out.
+    """
     from scipy.special import gammaln, xlog1py, xlogy
 
     spread = _SPREADS * np.sqrt(holders * p * (1 - p)) + _FURTHER
@@ -158,7 +166,7 @@ def _tail(holders: Integers, first: Integers, num_reports: int, p: float, q: flo
 
 
 def _at_least(trials: Integers, successes: Integers, chance: float) -> Floats:
-    """Probability Pr[Bin(trials, chance) >= successes], elementwise."""
+    """Probability Pr[Bin(trials, chance) >= successes], for each element."""
     from scipy.special import betainc
 
     possible = np.clip(successes, 1, np.maximum(trials, 1))

@@ -1,4 +1,4 @@
-"""Frequencies of values from randomized reports: unbiased, with errors from the randomizer and from sampling."""
+"""Frequencies of values from randomized reports: unbiased, with errors from randomizing and from sampling."""
 
 from dataclasses import dataclass, replace
 from functools import partial
@@ -61,7 +61,7 @@ class FrequencySummary(Summary):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Frequencies(AskedEstimate):
-    """Estimated frequencies from reports of everybody, without dummies, with the model that they were made by.
+    """Estimated frequencies from reports of all people, without dummies, and the model of their randomizer.
 
     So it is known how the errors of two values go together, and exact intervals of any level follow.
     """
@@ -70,7 +70,7 @@ class Frequencies(AskedEstimate):
 
     @property
     def compared_targets(self) -> tuple[str, ...]:
-        """All values; of two the last, since the share of the other one is what is left."""
+        """Values that are compared: all of them, but only the last of two, since the other's share follows."""
         return self.target[-1:] if len(self.target) == 2 else self.target
 
     def covariances(self, first: NDArray[np.intp], second: NDArray[np.intp]) -> tuple[Floats, Floats | None]:
@@ -92,7 +92,7 @@ class Frequencies(AskedEstimate):
         return randomizing, -inside[first] * inside[second] / self.num_reports
 
     def knows_pairs(self, rows: NDArray[np.intp], *, population: bool) -> bool:
-        """Whether the model says how the errors of two values go together."""
+        """Whether the model gives the covariances of the errors of two values."""
         del rows, population
         try:
             self._steps()
@@ -101,14 +101,14 @@ class Frequencies(AskedEstimate):
         return True
 
     def _steps(self) -> tuple[float, float]:
-        """Variances of a report's support of one value less another: from holders of either, and from others."""
+        """Variances of a report's support of one value minus another: for holders of either value, and for others."""
         apart = np.zeros(self.model.domain_size)
         apart[:2] = 1.0, -1.0
         variances = self.model.support_variance(apart)
         return float(variances[0]), float(variances[-1])
 
     def reaches(self, level: float, *, population: bool) -> tuple[Floats, Floats, Floats]:
-        """Intervals of another level; exact where those of the estimate are."""
+        """Intervals of another level; exact if the estimate's own intervals are exact."""
         if self.interval is None:
             return super(Frequencies, self).reaches(level, population=population)
         p, q, total = self.model.p, self.model.q, self.num_reports
@@ -224,7 +224,7 @@ class FrequencyAnalyzer:
 
 
 def without_dummies(mixed: Floats, dummies: DummyReports) -> tuple[Floats, Floats]:
-    """Frequencies among people, corrected for dummies, and the error from the unknown number of dummies.
+    """Frequencies among people, corrected for dummy reports, and the error from the unknown number of dummies.
 
     The error is one random number, scaled for each value.
     """
@@ -245,7 +245,9 @@ def nearest_shares(frequencies: Floats) -> Floats:
 
 
 def project_to_simplex(estimate: Estimate) -> Estimate:
-    """Same estimate moved to the nearest frequencies (in squared distance) on the simplex, with unchanged errors.
+    """Same estimate with the nearest frequencies (in squared distance) that are nonnegative and sum to 1.
+
+    Errors are unchanged.
 
     No longer unbiased: small frequencies are pulled up and large ones down. Use it for display or for sampling, not for
     averaging.

@@ -1,4 +1,4 @@
-"""Sums of frequencies from one summary, such as margins of a table and shares below an edge, with exact errors.
+"""Weighted sums of frequencies, such as margins of a table and shares below an edge, with exact errors.
 
 Errors of different frequencies go together as the randomizer makes them, and shares of all values add up to 1. So the
 sum with weights c is estimated with the centered weights c - mean(c), and mean(c) is added: among the estimates that
@@ -78,28 +78,28 @@ class FrequencySums:
         return np.asarray(randomized + (centered @ self._dummy_error) ** 2 + lost)
 
     def covariances(self, first: Floats, second: Floats) -> Floats:
-        """Covariances of the errors of each row of ``first`` and the same row of ``second``, shape (rows,)."""
+        """Covariances of the errors of each row of ``first`` with the same row of ``second``, shape (rows,)."""
         return (self.variances(first + second) - self.variances(first - second)) / 4
 
     def sampling_variances(self, weights: Floats) -> Floats:
-        """Variances of the further errors if the batch is a random sample of a population, shape (rows,)."""
+        """Variances of the additional errors if the batch is a random sample of a population, shape (rows,)."""
         centered, _ = _centered(weights)
         spread = np.square(centered) @ self._shares - (centered @ self._shares) ** 2
         return np.asarray(np.maximum(spread, 0.0) * self._summary.arrival_share / self._people)
 
     def nearly_normal(self, weights: Floats) -> Mask:
-        """Mask of the nearly normal sums over reports: the largest step is small beside the spread; shape (rows,)."""
+        """Mask of the sums with nearly normal errors, whose largest step is small beside the spread; shape (rows,)."""
         return self._noisy(weights, np.ptp(weights, axis=1))
 
     @property
     def tells_apart_normally(self) -> bool:
-        """Whether differences between any two values have nearly normal errors, even without holders: steps of 1."""
+        """Whether differences between any two values have nearly normal errors, even if nobody holds the values."""
         apart = np.zeros((1, self._summary.model.domain_size))
         apart[0, :2] = 1.0, -1.0
         return bool(self._noisy(apart, np.ones(1)).all())
 
     def _noisy(self, weights: Floats, step: Floats) -> Mask:
-        """Mask of the sums over reports with a spread of several steps, whatever the answers; shape (rows,)."""
+        """Mask of the sums whose spread over reports is several steps for any answers, shape (rows,)."""
         if self._summary.dummies is not None or self._summary.arrival_share < 1:
             return np.ones(len(weights), dtype=np.bool_)
         centered, _ = _centered(weights)
@@ -122,7 +122,7 @@ class FrequencySums:
         return np.stack([np.clip(low, *possible), np.clip(high, *possible)], axis=1)
 
     def estimate(self, weights: Floats, targets: Sequence[str], *, statistic: str, level: float) -> Estimate:
-        """Estimate with one row for each row of weights; ``statistic`` names their meaning."""
+        """Estimate with one row for each row of weights; ``statistic`` names the meaning of the sums."""
         all_normal = bool(self.nearly_normal(weights).all())
         return Estimate(
             statistic=statistic,
@@ -137,17 +137,20 @@ class FrequencySums:
         )
 
     def _by_value(self, centered: Floats) -> Floats:
-        """Variance of the sum of the weights that one report supports, by its sender's value, shape (rows, k)."""
+        """Variance of the total weight that one report supports, by its sender's value, shape (rows, k)."""
         variances: Floats = self._summary.model.support_variance(centered)
         return variances
 
     def _largest_variances(self, weights: Floats) -> Floats:
-        """Largest variances for any answers, shape (rows,), if no report is lost or a dummy."""
+        """Largest variances over all possible answers, shape (rows,), if no report is lost or a dummy."""
         centered, _ = _centered(weights)
         return np.asarray(self._by_value(centered).max(axis=1) * self._summary.num_reports / self._unit**2)
 
     def _testable(self, weights: Floats) -> Mask:
-        """Mask of the rows that choose values of which a report supports at most one: the count is of two binomials."""
+        """Mask of the rows that an exact test fits: they choose values of which a report supports at most one.
+
+        Then the count is a sum of two binomials.
+        """
         picks = ((weights == 0) | (weights == 1)).all(axis=1)
         joint = self._summary.model.joint_support
         disjoint = joint is not None and joint.with_own == joint.of_others == 0
@@ -174,6 +177,6 @@ def _centered(weights: Floats) -> tuple[Floats, Floats]:
 
 
 def _cantelli(level: float) -> float:
-    """Number of standard deviations exceeded on one side with probability (1 - level) / 2 at most, under any law."""
+    """Number of standard deviations that any law exceeds on one side with probability at most (1 - level) / 2."""
     tail = (1 - level) / 2
     return math.sqrt((1 - tail) / tail)

@@ -33,7 +33,7 @@ class Histogram(AskedEstimate):
     quantiles: Estimate | None
 
     def of_too_few(self) -> "Histogram":
-        """Same shares without quantiles, which are of those who were asked."""
+        """Same shares without quantiles, which are only about asked people."""
         return replace(self, quantiles=None)
 
     @property
@@ -44,7 +44,9 @@ class Histogram(AskedEstimate):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HistogramAnalyzer:
-    """Histogram and quantiles from reports on bins, for any randomizer whose errors of bins have known covariances.
+    """Analyzer of histograms and quantiles from reports on bins.
+
+    It takes any randomizer whose errors of bins have known covariances.
 
     Shares below the edges are made ascending by isotonic regression, and a quantile is where the line through them
     crosses its level. Its interval is a set of whole bins: from below, edges are passed as long as it is certain that
@@ -99,7 +101,7 @@ class HistogramAnalyzer:
         return FrequencyAnalyzer().summarize(view)
 
     def estimate(self, summary: FrequencySummary) -> Histogram:
-        """Shares of the bins, named by their edges, and quantiles.
+        """Histogram with shares of the bins, named by their edges, and quantiles.
 
         Raises:
             InvalidParameterError: if ``summary`` is not one of ``summarize``, holds no report, or is of another number
@@ -119,7 +121,7 @@ class HistogramAnalyzer:
         )
 
     def _quantiles(self, sums: FrequencySums, extra: int) -> Estimate:
-        """Quantiles of the answers; ``extra`` values stand for none."""
+        """Quantiles of the answers; the last ``extra`` values stand for no answer."""
         below = np.tri(len(self.edges), len(self.edges) - 1 + extra, -1)  # bin b is below edge j > b
         estimates = self._crossings(sums.values(below))
         lower, upper = np.array(list(self._ends(sums, below, extra))).T
@@ -138,12 +140,12 @@ class HistogramAnalyzer:
         )
 
     def _crossings(self, below: Floats) -> Floats:
-        """Quantiles from estimated shares below the edges, made ascending first; shape (quantiles,)."""
+        """Quantiles from estimated shares below the edges, which are first made ascending; shape (quantiles,)."""
         ascending = made_ascending(below / max(below[-1], _LEAST_ANSWERED))
         return np.array([_crossing(self.edges, ascending, share) for share in self.quantiles])
 
     def _ends(self, sums: FrequencySums, below: Floats, extra: int) -> Iterator[tuple[float, float]]:
-        """Pair of edges for each quantile, the ends of its interval."""
+        """Pair of edges for each quantile, which are the ends of its interval."""
         inner, last = below[1:-1], len(self.edges) - 1
         intervals = sums.intervals(inner, self.level)
         for share in self.quantiles:
@@ -158,7 +160,7 @@ class HistogramAnalyzer:
 
 
 def made_ascending(below: Floats) -> Floats:
-    """Nearest shares below the edges (in squared distance) that ascend from 0 to 1.
+    """Nearest shares below the edges (in squared distance) that ascend from 0 to 1, given estimated ones.
 
     Args:
         below: shape (edges,); the first is 0 and the last 1.
@@ -170,7 +172,7 @@ def made_ascending(below: Floats) -> Floats:
 
 
 def _crossing(edges: Sequence[float], ascending: Floats, share: float) -> float:
-    """Point at which the line through the shares reaches this share; the middle of a flat part."""
+    """Point at which interpolated shares reach this share; the middle of a flat part."""
     ends = []
     for side in ("left", "right"):
         above = int(np.searchsorted(ascending, share, side=side))

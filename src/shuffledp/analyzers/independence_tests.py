@@ -21,7 +21,7 @@ _CONVERGED, _MOST_STEPS = 1e-12, 100_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Independence:
-    """Test of independence of two answers.
+    """Result of a test of independence of two answers.
 
     Args:
         columns: names of both answers.
@@ -55,7 +55,7 @@ class Independence:
 
 
 def independence(table: CrossTable, model: FrequencyModel) -> Independence | None:
-    """Test whether both answers of a cross table are independent; None where too few categories are common enough.
+    """Test of independence of both answers of a cross table; None if too few categories are common enough.
 
     A chi-square test of the reports themselves would be wrong: noise is common to all cells, so that reports depend on
     both answers unless a margin is uniform. Here the law of reports q + (p - q) a_i b_j is fitted by maximum
@@ -104,13 +104,13 @@ def independence(table: CrossTable, model: FrequencyModel) -> Independence | Non
 
 
 def _summary(table: CrossTable, model: FrequencyModel) -> FrequencySummary:
-    """Support counts that the table was made from."""
+    """Support counts from which the table was made."""
     counts = np.rint((table.estimate * (model.p - model.q) + model.q) * table.num_reports).astype(np.int64)
     return FrequencySummary(model=model, counts=counts, num_reports=table.num_reports)
 
 
 def _merging(table: CrossTable, side: int) -> NDArray[np.int64]:
-    """Number of the merged category that each category of one side goes to; rare ones to the last."""
+    """Number of the merged category for each category of one side; rare categories go to the last one."""
     start, size = (0, len(table.categories[0]))[side], len(table.categories[side])
     margin = table.margins.estimate[start : start + size]
     error = table.margins.standard_error[start : start + size]
@@ -127,7 +127,7 @@ def _merging(table: CrossTable, side: int) -> NDArray[np.int64]:
 
 
 def _likelihood(summary: FrequencySummary, cell: NDArray[np.int64], shape: tuple[int, int]) -> float:
-    """Pearson's statistic of the counts against the law that maximum likelihood fits to them under independence.
+    """Pearson's statistic of the counts against the independent law that maximum likelihood fits to them.
 
     Merged cells have the noise of all of them; people without an answer are one more value, of any share.
     """
@@ -151,7 +151,7 @@ def _likelihood(summary: FrequencySummary, cell: NDArray[np.int64], shape: tuple
 
 
 def _wald(summary: FrequencySummary, cell: NDArray[np.int64], shape: tuple[int, int]) -> float:
-    """Wald's statistic of the differences between cells and products of margins, with their exact covariance."""
+    """Wald's statistic of the differences between cells and products of margins, with exact covariances."""
     cells = shape[0] * shape[1]
     weights = np.zeros((cells, summary.model.domain_size))
     weights[cell.ravel(), np.arange(cell.size)] = 1.0
@@ -179,13 +179,13 @@ def _wald(summary: FrequencySummary, cell: NDArray[np.int64], shape: tuple[int, 
 
 
 def _beyond(statistic: float, degrees: int) -> float:
-    """Chance that a chi-square variable is larger."""
+    """Probability that a chi-square variable exceeds the statistic."""
     from scipy.special import gammaincc
 
     return float(gammaincc(degrees / 2, statistic / 2))
 
 
 def _named(names: tuple[str, ...], places: NDArray[np.int64]) -> tuple[str, ...]:
-    """Names of the categories that were merged."""
+    """Names of the merged categories."""
     found = [name for name, place in zip(names, places.tolist(), strict=True) if (places == place).sum() > 1]
     return tuple(found)

@@ -1,4 +1,4 @@
-"""Quantile of the largest of several normal errors that go together (max |t|), for intervals that hold together."""
+"""Quantile of the largest of several correlated normal errors (max |t|), for intervals that hold together."""
 
 import numpy as np
 from scipy.optimize import brentq
@@ -54,7 +54,7 @@ def level_of_each(covariance: Floats, level: float) -> float:
 
 
 def _roots(covariance: Floats) -> Floats:
-    """Rows of length 1 whose products are the correlations of the errors that are not 0."""
+    """Rows of length 1 whose inner products are the correlations of the errors that are not 0."""
     values, vectors = np.linalg.eigh(covariance)
     kept = values > _SMALLEST * max(float(values.max(initial=0.0)), np.finfo(np.float64).tiny)
     rows = vectors[:, kept] * np.sqrt(values[kept])
@@ -64,7 +64,10 @@ def _roots(covariance: Floats) -> Floats:
 
 
 def _largest(roots: Floats) -> Floats:
-    """Largest error in each of evenly spread directions, at distance 1: how far an error lies out is integrated."""
+    """Largest error in each of evenly spread directions, at distance 1.
+
+    The distance of an error from 0 is integrated out.
+    """
     root = brentq(lambda each: each ** (roots.shape[1] + 1) - each - 1, 1.0, 2.0)
     steps = root ** -np.arange(1.0, roots.shape[1] + 1)
     points = _POINTS if roots.shape[1] <= _FEW else _MORE

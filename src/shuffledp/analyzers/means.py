@@ -23,7 +23,9 @@ _BATCH = 1 << 18  # numbers at a time
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class MeanSummary(Summary):
-    """Exact sums of the contributions of the reports so far, so that the order of adding does not matter.
+    """Exact sums of the contributions of the reports so far.
+
+    So the order of adding does not matter.
 
     Args:
         model: the randomizer's model.
@@ -63,7 +65,7 @@ class MeanSummary(Summary):
 
     @property
     def mean(self) -> NDArray[np.float64]:
-        """Mean contribution of all reports, dummies included, shape (dimension,)."""
+        """Mean contribution of all reports, including dummies, shape (dimension,)."""
         return np.array([float(total / self.num_reports) for total in self.sums])
 
     @property
@@ -118,7 +120,7 @@ class MeanAnalyzer:
         validate.open_probability(level=self.level)
 
     def summarize(self, view: View) -> MeanSummary:
-        """Sums over the contributions of a view.
+        """Sums of the contributions of a view's reports.
 
         Raises:
             UnsupportedModelError: if the reports do not stand for numbers or vectors, so that means have no meaning.
@@ -137,7 +139,7 @@ class MeanAnalyzer:
         )
 
     def estimate(self, summary: MeanSummary) -> Estimate:
-        """Mean with standard errors and an interval, named "value", or one row per coordinate, named by its number.
+        """Mean with standard errors and intervals, named "value", or one row per coordinate, named by its number.
 
         Raises:
             InvalidParameterError: if ``summary`` is not one of ``summarize``, or holds no report.
@@ -188,7 +190,7 @@ def _noise(model: MeanModel, mean: NDArray[np.float64], variance: NDArray[np.flo
 
 
 def _covariance(summary: MeanSummary, error: NDArray[np.float64]) -> NDArray[np.float64] | None:
-    """Covariance of the errors from randomizing, with these variances; None for numbers, and where unknown."""
+    """Covariance of the errors from randomizing, with these variances; None for numbers and if unknown."""
     model, mean = summary.model, summary.mean
     if not 1 < model.dimension <= _LARGEST_COVARIANCE or summary.dummies is not None:
         return None
@@ -206,7 +208,7 @@ def _covariance(summary: MeanSummary, error: NDArray[np.float64]) -> NDArray[np.
 def _without_dummies(
     summary: MeanSummary, noise: NDArray[np.float64], spread: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Mean of the people, its variance, and the spread of their values, after correction for dummies.
+    """Mean of the people, its variance, and the spread of people's values, corrected for dummy reports.
 
     With a share f of dummies whose mean is c, the mean of all reports is (1 - f) mean + f c, and the spread of all
     values is (1 - f) spread + f (spread of the dummies) + f (1 - f) (mean - c)^2.
@@ -226,7 +228,7 @@ def _without_dummies(
 
 
 def _center(model: MeanModel, dummies: DummyReports) -> float:
-    """Mean contribution of a dummy."""
+    """Mean contribution of a dummy report."""
     if dummies.value is None:
         return 0.0
     if model.dimension > 1 or not model.lower <= dummies.value <= model.upper:

@@ -1,4 +1,4 @@
-"""Search for the words that many people wrote, in reports by masked prefixes, level by level.
+"""Search for the words that many people wrote, level by level, in reports on masked prefixes.
 
 At each level every prefix that is alive is extended by every chunk, and kept if as many reports support it as hardly
 ever support any one that nobody holds. Plans state chances of the same rule.
@@ -19,7 +19,9 @@ _GUARD = 1 + 1e-9  # of a tail that floating point may understate
 
 
 def threshold(num_reports: int, hash_range: int, candidates: float, alpha: float) -> int:
-    """Fewest reports that support a prefix which is kept; any false prefix reaches them with chance ``alpha`` at most.
+    """Smallest number of supporting reports with which a prefix is kept.
+
+    Any false prefix reaches it with chance ``alpha`` at most.
 
     It is the least T with m Pr[Bin(n, 1/g) >= T] <= alpha, of m candidates.
 
@@ -56,7 +58,7 @@ def _at_least(trials: int, successes: int, chance: float) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Search:
-    """Result of a search: the codes that were found, and how many reports a prefix needed at each level.
+    """Result of a search: the codes found, and the number of reports that a prefix needed at each level.
 
     Args:
         codes: in chunks joined to one number each, ascending.
@@ -70,7 +72,7 @@ class Search:
 
 
 def search(model: PrefixModel, columns: Mapping[str, NDArray[Any]], *, alpha: float) -> Search:
-    """Codes whose every prefix many reports support.
+    """Result of a search for the codes whose every prefix many reports support.
 
     Guarantees:
         1. With chance 1 - ``alpha`` or more no prefix is kept that nobody holds, whatever people wrote: a report

@@ -22,7 +22,7 @@ TOGETHER = " & "  # between the options of a pair that is ticked together
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class TickSummary(Summary):
-    """Counts of the reports about each option so far.
+    """Counts so far of the reports about each option.
 
     Args:
         model: the randomizer's model.
@@ -59,7 +59,7 @@ class TickSummary(Summary):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class TickEstimate(AskedEstimate):
-    """Estimated share of each option, with those of pairs of options that are ticked together, where they are known."""
+    """Estimated share of each option and, if known, the shares of pairs of options ticked together."""
 
     model: TicksModel
     pairs: Estimate | None = field(default=None)
@@ -78,12 +78,15 @@ class TickEstimate(AskedEstimate):
         return super(TickEstimate, self).covariances(first, second)
 
     def knows_pairs(self, rows: NDArray[np.intp], *, population: bool) -> bool:
-        """Whether errors of different options are independent: of columns given the answers, else of a population."""
+        """Whether errors of different options are independent.
+
+        For columns this holds given the answers, for other reports in a population.
+        """
         del rows
         return self.model.share_asked < 1 if population else self.model.separate is not None
 
     def reaches(self, level: float, *, population: bool) -> tuple[Floats, Floats, Floats]:
-        """Intervals of another level; exact ones of a population where those of the estimate are, of everybody."""
+        """Intervals of another level; exact for a population if the estimate's are exact and everybody was asked."""
         if self.interval is None or not population or self.model.share_asked < 1:
             return super(TickEstimate, self).reaches(level, population=population)
         people, chances = self.num_reports // self.model.num_messages, (self.model.p, self.model.q)
@@ -91,7 +94,7 @@ class TickEstimate(AskedEstimate):
 
     @property
     def derived(self) -> tuple[Estimate, ...]:
-        """Estimated shares among those asked, and of the pairs."""
+        """Estimated shares among the asked people, and shares of pairs of options."""
         return (*super(TickEstimate, self).derived, *([] if self.pairs is None else [self.pairs]))
 
     def with_targets(self, names: tuple[str, ...]) -> "TickEstimate":
@@ -185,7 +188,10 @@ class TickAnalyzer:
     def _shares(
         self, summary: TickSummary, names: tuple[str, ...], counted: Supports, chances: tuple[float, float]
     ) -> Estimate:
-        """Shares of what reports support with the first chance where it is there, and with the second where not."""
+        """Shares of options from counts of supporting reports.
+
+        A report supports a tick with the first chance if it is there, else with the second.
+        """
         (support, about), (p, q) = counted, chances
         share, people = support / about, summary.num_reports / summary.model.num_messages
         frequency = (share - q) / (p - q)
@@ -205,7 +211,7 @@ class TickAnalyzer:
         )
 
     def _exact(self, counted: Supports, people: float, chances: tuple[float, float], nearest: Floats) -> Floats | None:
-        """Exact intervals, shape (options, 2), extended to the nearest shares; None where normal intervals are used.
+        """Exact intervals, shape (options, 2), extended to the nearest shares; None if normal intervals are used.
 
         Where not everybody was asked about an option, the ends are those for a population that is sampled, whose
         interval is the longer one.
@@ -222,7 +228,7 @@ class TickAnalyzer:
         return np.stack([np.minimum(ends[:, 0], nearest), np.maximum(ends[:, 1], nearest)], axis=1)
 
     def _pairs(self, summary: TickSummary, counts: Integers) -> Estimate:
-        """Shares of the people who ticked both of two options."""
+        """Shares of the people who ticked both options of a pair."""
         model: Any = summary.model
         chances, sets = model.supporting(2), model.sets().astype(np.int64)
         both = (sets * counts[:, np.newaxis]).T @ sets

@@ -1,4 +1,7 @@
-"""Words of open answers: those that many people wrote, with intervals from people whose reports chose no word."""
+"""Words in open answers that many people wrote, with intervals from the part of reports for estimates.
+
+The people of this part are those whose reports chose no word.
+"""
 
 import math
 from collections.abc import Mapping
@@ -26,7 +29,7 @@ Columns = Mapping[str, NDArray[Any]]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class WordSummary(Summary):
-    """Reports so far: a search looks at them several times.
+    """Reports so far, all kept since a search looks at them several times.
 
     Args:
         model: the randomizer's model.
@@ -51,7 +54,7 @@ class WordSummary(Summary):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class WordEstimate(AskedEstimate):
-    """Shares of the words that were found and of known ones, the most frequent first, and last of all others together.
+    """Shares of found and known words, the most frequent first; the last row is for all other words together.
 
     Args:
         num_estimating: reports that the shares are from, which chose no word.
@@ -70,7 +73,7 @@ class WordEstimate(AskedEstimate):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WordAnalyzer:
-    """Words that many people wrote, and the shares of people who did.
+    """Analyzer of open answers: words that many people wrote, and the shares of these people.
 
     Guarantees:
         1. With chance 1 - ``alpha`` or more, no word is shown that nobody wrote, but for those ``known``.
@@ -118,7 +121,7 @@ class WordAnalyzer:
                 raise invalid(f"without {name!r}", known=list(self.known))
 
     def summarize(self, view: View) -> WordSummary:
-        """Reports of a view.
+        """Summary that holds the reports of a view.
 
         Raises:
             UnsupportedModelError: for other reports, or a shuffler that adds reports or loses some.
@@ -131,7 +134,7 @@ class WordAnalyzer:
         return WordSummary(model=model, tables=(dict(view.reports.columns),), num_reports=len(view.reports))
 
     def estimate(self, summary: WordSummary) -> WordEstimate:
-        """Words with their shares, errors and intervals.
+        """Estimate of words with their shares, errors and intervals.
 
         Raises:
             InvalidParameterError: if ``summary`` is not one of ``summarize``, of codes of another length, or holds no
@@ -173,7 +176,7 @@ class WordAnalyzer:
         numbers: dict[str, Any],
         found: dict[str, Any],
     ) -> WordEstimate:
-        """Estimate from counts among the people of the part for estimates."""
+        """Estimate of words from counts among the people whose reports are for estimates."""
         people, total, p, q = numbers["num_estimating"], numbers["num_reports"], model.p, model.q
         supported = counts / max(people, 1)
         shares = (supported - q) / (p - q) if people else np.zeros(len(words))
@@ -204,7 +207,7 @@ class WordAnalyzer:
     def _interval(
         self, counts: NDArray[np.int64], people: int, p: float, q: float, shares: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """Clopper-Pearson intervals that hold together, mapped to shares and extended to the nearest ones."""
+        """Clopper-Pearson intervals that hold together, as shares, and extended to the nearest shares."""
         if not people:
             return np.tile([0.0, 1.0], (len(counts), 1))
         chances = chances_between(counts, people, 1 - (1 - self.level) / max(len(counts), 1))

@@ -1,4 +1,6 @@
-"""Attacks: an adversary's use of a view, held against claims; they read models, and never the accounting.
+"""Attacks that an adversary can make on a view, compared with claims.
+
+They read models, and never the accounting.
 
 Files in reading order:
 

@@ -1,4 +1,4 @@
-"""Audit: claims tested by distinguishing games on the pipeline itself, which show a lower limit of epsilon."""
+"""Audit: a test of claims by distinguishing games on the pipeline itself, which give a lower limit of epsilon."""
 
 import math
 import re
@@ -34,7 +34,7 @@ Games = Mapping[str, type[Game]]
 
 
 def _known_games() -> tuple[type[Game], ...]:
-    """All games; for each type of guarantee an audit plays the first that suits."""
+    """All kinds of games, in the order of preference for each type of guarantee."""
     of_families: list[type[Game]] = [game for family in families() for game in family.games()]
     return (*of_families, LocalGame, SlotGame, RowGame, CentralGame)
 
@@ -152,7 +152,7 @@ def audit(
 
 
 def _games(shuffler: Shuffler, model: ProtocolModel, mode: Mode) -> Games:
-    """Game to play for each type of guarantee."""
+    """Game that an audit plays for each type of guarantee."""
     played: dict[str, type[Game]] = {}
     for game in GAMES:
         if game.guarantee not in played and game.suits(shuffler, model):
@@ -174,7 +174,7 @@ def _check_statistics(model: ProtocolModel) -> None:
 
 
 def _claimed(claims: Sequence[PrivacyStatement], kind: str) -> dict[float, float]:
-    """Largest claimed loss for each delta, in a guarantee of this type."""
+    """Largest claimed loss for each delta, over claims of guarantees of this type."""
     found: dict[float, float] = {}
     for claim in claims:
         if claim.guarantee.type == kind:
@@ -211,7 +211,10 @@ def _check(
 
 
 def _check_people(claims: Sequence[PrivacyStatement], num_users: int, parts: Sequence[int]) -> None:
-    """Check that the hypotheses of claims were evaluated for the number of people in the game, or in one part of it."""
+    """Check that claims hold for the number of people in the game, or in one part of it.
+
+    Their hypotheses must have been evaluated for it.
+    """
     for claim in claims:
         leaves = [claim, *(part.statement for part in claim.leaves())]
         values = [hypothesis.value for leaf in leaves for hypothesis in leaf.basis.hypotheses]
@@ -224,18 +227,18 @@ def _check_people(claims: Sequence[PrivacyStatement], num_users: int, parts: Seq
 
 
 def _delta_of(claim: PrivacyStatement) -> float:
-    """Delta of a claim about which a game can be played."""
+    """Delta of a claim that a game can test."""
     return cast(DifferentialPrivacy | DSigmaPrivacy, claim.guarantee).delta
 
 
 def _loss_of(claim: PrivacyStatement) -> float:
-    """Loss of a claim about which a game can be played: epsilon, or the alpha of orders."""
+    """Loss of a claim that a game can test: epsilon, or alpha for orders."""
     guarantee = claim.guarantee
     return guarantee.alpha if isinstance(guarantee, DSigmaPrivacy) else cast(DifferentialPrivacy, guarantee).epsilon
 
 
 def _why_no_claim(claim: PrivacyStatement, games: Games) -> str:
-    """Reason why a statement claims nothing, or why no game is about its type of guarantee; else ""."""
+    """Reason why a statement claims nothing, or why no game tests its type of guarantee; else ""."""
     if claim.withdrawn is not None:
         return f"The statement is withdrawn and promises nothing: {claim.withdrawn.text}."
     if claim.kind is Kind.LOWER_BOUND:
@@ -255,7 +258,10 @@ def _why_no_claim(claim: PrivacyStatement, games: Games) -> str:
 def _sampled(
     randomizer: Randomizer, pairs: Sequence[NeighboringInputs], source: RandomSource
 ) -> list[tuple[NeighboringInputs, Reports]]:
-    """Reports of the first answers of each pair; every answer is randomized once, so that a wrong one is refused."""
+    """Reports of the first answers of each pair.
+
+    Every answer is randomized once, so that a wrong one is refused.
+    """
     found = []
     for pair in pairs:
         found.append((pair, randomizer.randomize(pair.answers("first", pair.person + 2), source=source)))
@@ -305,5 +311,5 @@ def _judged(claim: PrivacyStatement, evidence: Evidence, unshuffled: float, tail
 
 
 def _unshuffled(claim: PrivacyStatement, model: ProtocolModel) -> float:
-    """Loss of one person in a view that reveals their report; 0 for claims that are not about views."""
+    """Loss of one person in a view that reveals the person's report; 0 for claims about no view."""
     return model.local.epsilon0 if isinstance(claim.guarantee, CentralDP) else 0.0

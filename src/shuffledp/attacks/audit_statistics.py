@@ -38,7 +38,9 @@ def clopper_pearson(successes: ArrayLike, runs: int, *, tail: float) -> Limits:
 
 
 def loss(detected: ArrayLike, mistaken: ArrayLike, *, delta: float) -> NDArray[np.float64]:
-    """Epsilon that one event shows, log((detected - delta) / mistaken): detected <= e^epsilon mistaken + delta.
+    """Epsilon that one event shows, log((detected - delta) / mistaken).
+
+    It solves detected <= e^epsilon mistaken + delta.
 
     It may be negative: minus infinity where ``detected`` is at most ``delta``; it is infinity where only ``mistaken``
     is 0. These are probabilities of the event where it is likely and where it is not, of any shape.
@@ -49,7 +51,9 @@ def loss(detected: ArrayLike, mistaken: ArrayLike, *, delta: float) -> NDArray[n
 
 
 def runs_needed(epsilon: float, delta: float, *, tail: float) -> float:
-    """Least number of runs with each data set in which an attack without errors could show more than ``epsilon``.
+    """Smallest number of runs in which an attack without errors could show more than ``epsilon``.
+
+    The runs are with each data set.
 
     With u = tail^(1/runs), the lower limit of a chance that never failed is u and the upper limit of one that never
     came is 1 - u. So (u - delta) / (1 - u) must exceed e^epsilon, for a finite epsilon and a delta below 1.
@@ -60,13 +64,13 @@ def runs_needed(epsilon: float, delta: float, *, tail: float) -> float:
 
 
 def most_shown(runs: int, delta: float, *, tail: float) -> float:
-    """Largest epsilon that ``runs`` with each data set could show, the inverse of `runs_needed`."""
+    """Largest epsilon that this number of runs with each data set could show, the inverse of `runs_needed`."""
     never_failed = tail ** (1 / runs)
     return max(0.0, float(loss(never_failed, 1 - never_failed, delta=delta)))
 
 
 def to_width(value: float, lower: float, upper: float, *, percent: bool = False) -> str:
-    """Measured number as text, its last digit worth about a tenth of the width of its limits.
+    """Measured number as text, with digits down to about a tenth of the width of its limits.
 
     Example:
         >>> to_width(0.123456, 0.10, 0.15), to_width(0.123456, 0.1230, 0.1239, percent=True)
@@ -81,7 +85,7 @@ def to_width(value: float, lower: float, upper: float, *, percent: bool = False)
 
 
 def others_of(detected: float, mistaken: float) -> float:
-    """Shape of an event: the number of other reports of the randomized response with the same two probabilities.
+    """Number of other reports of the randomized response that has the same two probabilities as the event.
 
     k-ary randomized response sends the truth with p = e^epsilon q and each of m = k - 1 other reports with q, so that
     m = (1 - p) / q. It is 1 at the corner of all that (epsilon, delta) allows, where an event shows most, and taken for
@@ -93,7 +97,7 @@ def others_of(detected: float, mistaken: float) -> float:
 def chance_to_refute(
     claimed: float, true: float, runs: int, delta: float, *, tail: float, others: float = 1.0
 ) -> float:
-    """Power: the probability that an event which shows all of the true loss refutes a claim.
+    """Power: the probability that a claim is refuted by an event which shows all of the true loss.
 
     The event comes with q = (1 - delta) / (e^true + others) where it is the less likely, and with e^true q + delta
     where it is likely. With ``others = 1`` that is randomized response of one bit. No event of this loss should be
@@ -114,7 +118,7 @@ def chance_to_refute(
 
 
 def least_found(claimed: float, runs: int, delta: float, *, tail: float, others: float = 1.0) -> float:
-    """Detectable loss: the smallest true loss at which a claim is refuted with probability ``POWER`` in these runs.
+    """Detectable loss: the smallest true loss at which these runs refute a claim with probability ``POWER``.
 
     The arguments are those of `chance_to_refute`.
 
@@ -132,7 +136,7 @@ def least_found(claimed: float, runs: int, delta: float, *, tail: float, others:
 
 
 def trials_to_tell(claimed: float, true: float, runs: int, delta: float, *, tail: float) -> int | None:
-    """Number of trials in which the best possible event refutes a claim with probability ``POWER``.
+    """Number of trials with which the best possible event refutes a claim with probability ``POWER``.
 
     None if ``runs`` are enough, else more than them, and at most about 10^12; arguments as of `chance_to_refute`.
     """
@@ -153,7 +157,7 @@ def trials_to_tell(claimed: float, true: float, runs: int, delta: float, *, tail
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """Event that the score in a ``column`` is at least a threshold (at most, with sign -1).
+    """Event that the score in a ``column`` is at least a threshold; at most, if ``sign`` is -1.
 
     It is likelier with one of the data sets, "first" or "second".
     """
@@ -164,12 +168,12 @@ class Event:
     likely: str
 
     def count(self, first: Scores, second: Scores) -> tuple[int, int]:
-        """Counts of the event under the likely data set and under the other one."""
+        """Numbers of runs with the event, for the data set that makes it likelier and for the other one."""
         likely, unlikely = self._signed(first, second)
         return int((likely >= self.threshold).sum()), int((unlikely >= self.threshold).sum())
 
     def roc(self, first: Scores, second: Scores) -> tuple[tuple[float, float], ...]:
-        """False and true positive rates of this and some tens of other thresholds, from (0, 0) to (1, 1)."""
+        """False and true positive rates of tens of thresholds and this event's, from (0, 0) to (1, 1)."""
         likely, unlikely = self._signed(first, second)
         thresholds = np.append(_thresholds(likely, unlikely, _ROC_POINTS), self.threshold)
         points = zip(_at_least(unlikely, thresholds), _at_least(likely, thresholds), strict=True)
@@ -182,7 +186,7 @@ class Event:
 
 
 def best_event(first: Scores, second: Scores, *, delta: float, tail: float) -> tuple[tuple[float, float], Event]:
-    """Event that shows the largest epsilon on these runs, over scores, thresholds, sides and roles.
+    """Event that shows the largest epsilon on these runs, over all scores, thresholds, sides and data sets.
 
     That is the one with the largest lower limit of epsilon, and where no event shows anything, the one whose two rates
     differ by more than delta with the largest significance. Whatever is chosen here, limits from *other* runs hold as
@@ -206,7 +210,7 @@ def best_event(first: Scores, second: Scores, *, delta: float, tail: float) -> t
 def _merit(
     detected: NDArray[np.int64], mistaken: NDArray[np.int64], runs: int, *, delta: float, tail: float
 ) -> list[tuple[float, float]]:
-    """Epsilon that each event shows, and the standard errors by which its rates differ beyond delta."""
+    """Epsilon that each event shows, and its significance: the rates' difference beyond delta in standard errors."""
     lower, upper = clopper_pearson(detected, runs, tail=tail)[0], clopper_pearson(mistaken, runs, tail=tail)[1]
     shown = np.maximum(loss(lower, upper, delta=delta), 0.0)
     rates = np.array([detected, mistaken]) / runs
@@ -215,7 +219,7 @@ def _merit(
 
 
 def _thresholds(left: Scores, right: Scores, most: int) -> Scores:
-    """Thresholds: all scores that occur or, if too many, some of them, denser where few scores are larger."""
+    """Thresholds to try: all different scores, or a choice of them that is denser among large scores."""
     pooled = np.concatenate([left, right])
     distinct = np.unique(pooled)
     if len(distinct) <= most:

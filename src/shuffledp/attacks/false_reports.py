@@ -1,4 +1,4 @@
-"""Attack on estimates: the false report that moves one the most, among all that the analyst would accept."""
+"""Attack on estimates by the false report that moves an estimate most, among all that the analyst accepts."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
@@ -20,7 +20,9 @@ _FURTHEST = 1 << 62
 def false_report(
     model: LocalModel, *, upward: bool = True, values: Sequence[int] = (0,), source: RandomSource | None = None
 ) -> Reports:
-    """Report that moves an estimate as far up, or down, as one report can; all messages of a person, of several.
+    """False report that moves an estimate up or down as far as one report can.
+
+    It is all messages of a person, if people send several.
 
     Of categories it is the one of many honest reports that supports the most, or fewest, of the ``values``: what is
     honest from one person is false from another. Numbers are those at the end of what the model accepts, vectors point
@@ -70,7 +72,7 @@ def _supporting(model: FrequencyModel, values: Sequence[int], source: RandomSour
 
 
 def _furthest(model: LocalModel, columns: Mapping[str, NDArray[Any]], sign: int) -> NDArray[np.int64]:
-    """Integer that lies furthest to one side among those that the model accepts, by bisection."""
+    """Smallest or largest integer that the model accepts, found by bisection; ``sign`` chooses the side."""
 
     def accepted(value: int) -> bool:
         try:

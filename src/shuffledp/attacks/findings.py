@@ -1,4 +1,4 @@
-"""Audit report: a verdict on each claim, with what the strongest attack showed, and the success rate of guesses."""
+"""Audit report: a verdict on each claim with the strongest attack's evidence, and the success rate of guesses."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -31,7 +31,10 @@ def tally(verdicts: Iterable[Verdict]) -> dict[Verdict, int]:
 
 
 def outcome_of(counts: Mapping[Verdict, int], weak: int = 0) -> str:
-    """Outcome of a `tally` in one sentence, which never reports silence as success; ``weak`` counts weak claims."""
+    """Outcome of a `tally` in one sentence; ``weak`` is the number of weakly tested claims.
+
+    The sentence never reports silence as success.
+    """
     refuted, stood, left = (counts[verdict] for verdict in Verdict)
     if not refuted + stood:
         return (
@@ -48,7 +51,7 @@ def outcome_of(counts: Mapping[Verdict, int], weak: int = 0) -> str:
 
 
 class Mode(StrEnum):
-    """Kind of runs of a game about the view."""
+    """Kind of runs in a game about the view."""
 
     PIPELINE = "pipeline"
     STATISTICS = "statistics"
@@ -56,7 +59,7 @@ class Mode(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditedEvent(Described):
-    """Event of an attack on the views of two data sets, and the number of runs.
+    """Event of an attack on the views of two data sets, with the number of runs.
 
     Args:
         attack: which score the event is about.
@@ -75,7 +78,7 @@ class AuditedEvent(Described):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence(AuditedEvent):
-    """Evidence of one event, chosen on training runs and counted on held-out runs.
+    """Evidence of one event, which was chosen on training runs and counted on held-out runs.
 
     All limits of all findings of a report hold together with probability ``confidence`` at least.
 
@@ -101,7 +104,7 @@ class Evidence(AuditedEvent):
     roc: tuple[tuple[float, ...], ...]
 
     def told(self, symbol: str) -> str:
-        """Evidence in a sentence, with this symbol for the loss."""
+        """Evidence in a sentence, with this symbol for the privacy loss."""
         lower, upper = in_digits(self.epsilon_lower, "at least"), in_digits(self.epsilon_upper, "at most")
         detected, mistaken = (
             to_width(rate, least, most, percent=True)
@@ -122,7 +125,7 @@ class Evidence(AuditedEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Finding(Described, Shown):
-    """Finding: verdict on one claim, with its evidence.
+    """Verdict of an audit on one claim, with its evidence.
 
     Args:
         statement: the claim, as it came in.
@@ -146,17 +149,17 @@ class Finding(Described, Shown):
 
     @property
     def weak(self) -> bool:
-        """Whether the claim was too weakly tested: not even a perfect attack would have refuted it reliably."""
+        """Whether the test of the claim was too weak: even a perfect attack would hardly have refuted it."""
         return self.trials_needed is not None
 
     @property
     def symbol(self) -> str:
-        """Symbol of the loss: alpha for orders, else epsilon."""
+        """Symbol of the privacy loss: alpha for orders, else epsilon."""
         return "alpha" if isinstance(self.statement.guarantee, DSigmaPrivacy) else "epsilon"
 
     @property
     def power(self) -> str:
-        """Power of these trials, in a sentence; "" where the claim is refuted or was not audited."""
+        """Power of these trials in a sentence; "" if the claim is refuted or was not audited."""
         if self.detectable is None or self.evidence is None:
             return ""
         least = in_digits(self.detectable, "at most", digits=3)
@@ -212,7 +215,7 @@ class AuditReport(Described, Shown):
 
     @property
     def refuted(self) -> bool:
-        """Whether some claim is refuted."""
+        """Whether at least one claim is refuted."""
         return any(finding.verdict is Verdict.REFUTED for finding in self.findings)
 
     @property
@@ -222,7 +225,7 @@ class AuditReport(Described, Shown):
 
     @property
     def weak(self) -> int:
-        """Number of consistent claims that these trials could hardly have refuted."""
+        """Number of consistent claims that were tested too weakly, as these trials could hardly refute them."""
         return sum(finding.weak for finding in self.findings)
 
     @property
@@ -276,7 +279,7 @@ class Success(Described, Shown):
 
     @property
     def refuted_from_below(self) -> bool:
-        """Whether the claim is refuted because the attacker was right less often than claimed."""
+        """Whether the claim is refuted because the attacker was right more rarely than claimed."""
         return self.verdict is Verdict.REFUTED and self.success_limits[1] < self.claimed
 
     @property

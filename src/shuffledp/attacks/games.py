@@ -1,4 +1,4 @@
-"""Distinguishing games: the protocol runs on one of two neighboring data sets, and the visible part is scored."""
+"""Distinguishing games: the protocol runs on one of two neighboring data sets, and its visible part is scored."""
 
 import math
 from abc import ABC, abstractmethod
@@ -41,7 +41,7 @@ _RUNS_AT_A_TIME = 1 << 14
 
 @runtime_checkable
 class RandomizerAndShuffler(Protocol):
-    """Pipeline that an audit plays: a `shuffledp.Pipeline`, or any object with these two parts."""
+    """Interface of a pipeline that an audit runs: `shuffledp.Pipeline`, or any object with these two parts."""
 
     @property
     def randomizer(self) -> Randomizer:
@@ -53,7 +53,7 @@ class RandomizerAndShuffler(Protocol):
 
 
 class Game(ABC):
-    """Distinguishing game: the visible part under a type of guarantee, and its scores.
+    """Distinguishing game: runs and scores of the part of a protocol that a type of guarantee takes as visible.
 
     Class attributes: ``name``, ``guarantee`` (the type of guarantee that it is about), ``scores`` (names), ``trials``
     (default of held-out runs with each data set), ``follows`` (whether there is an
@@ -68,7 +68,7 @@ class Game(ABC):
 
     @classmethod
     def follow(cls, shuffler: Shuffler, **options: Any) -> Any:
-        """Audit of a shuffler by reports that are all different, apart from any randomizer; None if there is none."""
+        """Audit of a shuffler alone, by reports that are all different; None if there is no such audit."""
         del shuffler, options
 
     def __init__(
@@ -80,7 +80,7 @@ class Game(ABC):
 
     @classmethod
     def suits(cls, shuffler: Shuffler, model: ProtocolModel) -> bool:  # noqa: ARG003 (a game that is never too special)
-        """Whether the game can be played with these parts; of all that can, an audit plays the first."""
+        """Whether the game can be played with these parts; an audit plays the first game that can."""
         return True
 
     @classmethod
@@ -90,7 +90,7 @@ class Game(ABC):
 
     @classmethod
     def why_unreadable(cls, model: LocalModel, reports: Sequence[tuple[NeighboringInputs, Reports]]) -> str:
-        """Reason why the scores cannot read a randomizer's reports, of which these are samples; else ""."""
+        """Reason why the game cannot score a randomizer's reports, of which samples are given; else ""."""
         if model.num_messages != 1:
             return (
                 f"No attack is known for people who send several reports each; here num_messages={model.num_messages}."
@@ -108,12 +108,12 @@ class Game(ABC):
 
     @classmethod
     def parts_of(cls, shuffler: Shuffler) -> Sequence[int]:  # noqa: ARG003 (everybody is in one part)
-        """Numbers of people in the parts of the whole batch that a claim may be about; empty if there are none."""
+        """Numbers of people in the parts of a batch that a claim may be about; empty if a batch has no parts."""
         return ()
 
     @abstractmethod
     def play(self, inputs: NeighboringInputs, which: str, runs: int) -> NDArray[np.float64]:
-        """Scores of independent runs with one of the two data sets; shape (runs, scores)."""
+        """Scores of independent runs with one of the two data sets, shape (runs, scores)."""
 
     def different(self, pairs: Sequence[NeighboringInputs]) -> Sequence[NeighboringInputs]:
         """Pairs of data sets that the visible part of this game can tell apart."""
@@ -127,7 +127,7 @@ class Game(ABC):
         tail: float,
         looks: Sequence[float] = LOOKS,
     ) -> dict[float, Evidence]:
-        """Evidence for each delta: pair and event are chosen on training runs, and counted on held-out runs.
+        """Evidence for each delta; pair and event are chosen on training runs, and counted on held-out runs.
 
         ``claimed`` is for each delta the largest loss that is claimed with it; ``tail``, the chance that one limit errs
         at one look; and after these shares of the held-out runs, fixed in advance, they stop if all claims are refuted.
@@ -158,7 +158,7 @@ class Game(ABC):
         return found
 
     def _more(self, pair: NeighboringInputs, before: Scores | None, runs: int) -> Scores:
-        """Scores of ``runs`` runs with each data set, which include the earlier ones."""
+        """Scores of ``runs`` runs with each data set, including the earlier runs."""
         if before is None:
             return self._both(pair, runs)
         more = self._both(pair, runs - len(before[0]))
@@ -194,14 +194,14 @@ class Game(ABC):
         )
 
     def tick(self, runs: int) -> None:
-        """Report progress by a number of runs."""
+        """Report that a number of runs are done, as progress."""
         self._done += runs
         if self._progress is not None:
             self._progress(self._done, self._total)
 
 
 class LocalGame(Game):
-    """Game about a local guarantee: the report that leaves the first person's device is visible.
+    """Game about a local guarantee, in which the report that leaves the first person's device is visible.
 
     The randomizer gets a column of equal answers: its reports are independent, one for each row.
     """
@@ -211,7 +211,7 @@ class LocalGame(Game):
     trials = 100_000
 
     def different(self, pairs: Sequence[NeighboringInputs]) -> Sequence[NeighboringInputs]:
-        """Pairs that differ in the first person's answers, since the answers of others are not visible."""
+        """Pairs that differ in the first person's answers, as no other person's report is visible."""
         answers = {(np.asarray(pair.first).tobytes(), np.asarray(pair.second).tobytes()): pair for pair in pairs}
         return tuple(answers.values())
 
@@ -229,7 +229,10 @@ class LocalGame(Game):
 
 
 class CentralGame(Game):
-    """Game about a central guarantee: the view is visible. Every run uses the real randomizer and shuffler."""
+    """Game about a central guarantee, in which the view is visible.
+
+    Every run uses the real randomizer and shuffler.
+    """
 
     name = "labels"
     scores = tuple(SCORES)
@@ -257,7 +260,7 @@ class CentralGame(Game):
 
 
 def views_at_a_time(num_users: int) -> int:
-    """Number of views that fit in memory together, each of ``num_users`` people."""
+    """Number of views, each of ``num_users`` people, that fit in memory together."""
     return max(1, min(_VIEWS_AT_A_TIME, _REPORTS_AT_A_TIME // num_users))
 
 
@@ -269,20 +272,23 @@ def views_at_a_time(num_users: int) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Classes:
-    """Outputs in classes of equal likelihoods, with the chance of each class under each of the three answers."""
+    """Classes of outputs with equal likelihoods, and each class's chance under each of the three answers."""
 
     first: Floats
     second: Floats
     others: Floats
 
     def scores(self, counts: NDArray[np.int64]) -> Floats:
-        """Histogram score of views from report counts by class, equal in every digit to "histogram"; shape (views,)."""
+        """Histogram score of views from counts of reports by class, shape (views,).
+
+        It equals the score "histogram" in every digit.
+        """
         one, other = (counts @ (law / self.others) for law in (self.first, self.second))
         return cast(Floats, np.round(np.log(one) - np.log(other), DIGITS))
 
 
 def has_statistics(model: LocalModel) -> bool:
-    """Whether the statistics of a randomizer are known: k-ary randomized response, or a small matrix of categories."""
+    """Whether counts of outputs suffice for the scores: for k-ary response, or a small matrix of categories."""
     if isinstance(model, KaryRandomizedResponseModel):
         return True
     if not isinstance(model, FrequencyModel) or model.domain_size > LARGEST_CHANNEL:
@@ -292,7 +298,7 @@ def has_statistics(model: LocalModel) -> bool:
 
 
 def classes_of(model: LocalModel, inputs: NeighboringInputs) -> Classes:
-    """Classes of outputs of a randomizer that `has_statistics`, for two data sets."""
+    """Classes of outputs for two data sets, for a randomizer that `has_statistics`."""
     answers = (inputs.first, inputs.second, inputs.others)
     if isinstance(model, KaryRandomizedResponseModel):
         columns = {"value": np.arange(model.domain_size)}
@@ -309,7 +315,9 @@ def classes_of(model: LocalModel, inputs: NeighboringInputs) -> Classes:
 
 
 class StatisticsGame(Game):
-    """Game about a sufficient statistic: the histogram of a uniform shuffle, drawn from the randomizer's model alone.
+    """Game about the histogram of a uniform shuffle, which is drawn from the randomizer's model alone.
+
+    The histogram is a sufficient statistic.
 
     It puts the *claim* to the test, in any batch; whether the code does what the model says, `LocalGame` and
     `CentralGame` ask. Multinomials are numpy's, with the words of the source: exact up to the rounding of floats.

@@ -1,4 +1,4 @@
-"""Guessing game: one person's answer is guessed from the view, and the success held against a claim."""
+"""Guessing game: one person's answer is guessed from the view, and the success rate is compared with a claim."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -69,7 +69,7 @@ def guess_answers(
     source: RandomSource | None = None,
     progress: Progress | None = None,
 ) -> Guessing:
-    """Guesses of one person's answer from views of the pipeline, compared with a claimed vulnerability.
+    """Success of guesses of one person's answer from views of the pipeline, compared with a claimed vulnerability.
 
     The answer is drawn from the prior; those of others are too, or all are ``others``. The guess is the likeliest
     answer given all reports, each weighed by the chance that it is this person's: learned from shuffles of marked
@@ -183,7 +183,7 @@ class _Game:
 
 @dataclass(frozen=True, slots=True)
 class _Guesser:
-    """Guesser by Bayes' rule for one person among others."""
+    """Guesser of one person's answer by Bayes' rule."""
 
     model: LocalModel
     prior: Floats
@@ -191,7 +191,7 @@ class _Guesser:
     places: Floats | None  # log-chance that a label, or a row, is the person's, up to a constant; None if all are alike
 
     def guesses(self, views: Sequence[View]) -> NDArray[np.int64]:
-        """Likeliest answer after each view; the likeliest by the prior if the view is empty."""
+        """Most likely answer after each view; for an empty view, the most likely answer by the prior."""
         with np.errstate(divide="ignore"):
             log_prior = np.log(self.prior)
         found = np.full(len(views), int(self.prior.argmax()))
@@ -229,7 +229,10 @@ def _checked_prior(prior: ArrayLike | None, size: int) -> Floats:
 def _followed(
     shuffler: Shuffler, num_users: int, named: int | None, trials: int, source: RandomSource
 ) -> tuple[int, Floats | None, bool]:
-    """Person to guess, log-chances of that person's places (None if all are alike), and whether this is optimal."""
+    """Person to guess, log-chances of the person's places, and whether the guesses are optimal.
+
+    The log-chances are None if all are alike.
+    """
     if isinstance(shuffler, IdentityShuffler):
         person = named or 0
         return person, np.where(np.arange(num_users) == person, 0.0, -np.inf), True

@@ -1,4 +1,4 @@
-"""Neighboring data sets, and likelihood-ratio scores of a view: larger if it looks like the first data set's.
+"""Neighboring data sets, and scores of views by likelihood ratio: larger if the first data set is likelier.
 
 A score may use all that a `shuffledp.View` shows and the public models, and nothing else. An audit only counts how
 often a threshold is passed, so that it is valid whatever the score; a better score shows more. A later attack is one
@@ -24,7 +24,9 @@ DIGITS = 9  # sums of one multiset in another order agree to many more digits
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NeighboringInputs(Described):
-    """Neighboring data sets, which differ in one person's answer; all answers are invented, none is a person's.
+    """Neighboring data sets, which differ in one person's answer.
+
+    All answers are invented; none is a person's.
 
     Args:
         first: that person's answer in the first data set, as the randomizer takes it.
@@ -50,7 +52,7 @@ class NeighboringInputs(Described):
             raise invalid("different from first", second=self.second)
 
     def answers(self, which: str, num_users: int) -> NDArray[Any]:
-        """Answers of one data set as a column: ``which`` is "first" or "second"; one row per person."""
+        """Answers of one data set as a column, one row per person; ``which`` is "first" or "second"."""
         common = np.result_type(*(np.asarray(answer) for answer in (self.first, self.second, self.others)))
         column = np.array([self.others] * num_users, dtype=common)  # integer ``others`` would cut off digits
         if not self.holders:
@@ -62,7 +64,7 @@ class NeighboringInputs(Described):
 
 
 def worst_inputs(model: LocalModel) -> tuple[NeighboringInputs, ...]:
-    """Worst neighboring data sets known for a family of randomizers; empty where none are known.
+    """Worst neighboring data sets known for a family of randomizers; empty if none are known.
 
     The audit tries both roles of the two answers, so that "others = second" would repeat "others = first".
     """
@@ -87,7 +89,7 @@ def worst_inputs(model: LocalModel) -> tuple[NeighboringInputs, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """Reports of several nonempty views, one view after the other."""
+    """Reports of several nonempty views, in sequence."""
 
     columns: Mapping[str, NDArray[Any]]
     labels: NDArray[np.int64]  # the numbers of the rows where views have none
@@ -109,7 +111,7 @@ def _histogram(seen: Seen) -> NDArray[np.float64]:
 
 
 def _own_report(seen: Seen) -> NDArray[np.float64]:
-    """Log-likelihood ratio of the report that the view reveals as the first person's.
+    """Log-likelihood ratio of the first person's report, in views that reveal which report it is.
 
     That is what lies under the first label; without labels, what stands in the first row, which is the first person's
     if reports are released in the order of arrival.
@@ -121,7 +123,7 @@ SCORES: Mapping[str, Callable[[Seen], NDArray[np.float64]]] = {"histogram": _his
 
 
 def view_scores(views: Sequence[View], model: LocalModel, inputs: NeighboringInputs) -> NDArray[np.float64]:
-    """Scores of every view, in the order of ``SCORES``; shape (views, scores). An empty view has scores 0."""
+    """Scores of every view, in the order of ``SCORES``, shape (views, scores); 0 for an empty view."""
     found = np.zeros((len(views), len(SCORES)))
     filled, seen = seen_in(views, model, inputs)
     if seen is not None:
@@ -141,7 +143,7 @@ def seen_in(views: Sequence[View], model: LocalModel, inputs: NeighboringInputs)
 
 
 def stacked(views: Sequence[View]) -> tuple[list[int], dict[str, NDArray[Any]], NDArray[np.int64], NDArray[np.int64]]:
-    """Indices of nonempty views; columns and labels of all their reports; and the row in which each view begins."""
+    """Indices of nonempty views; columns and labels of their reports; and the first row of each view."""
     filled = [place for place, view in enumerate(views) if len(view)]
     tables = [views[place].reports.columns for place in filled]
     columns = {name: np.concatenate([table[name] for table in tables]) for name in (tables[0] if tables else ())}
@@ -150,20 +152,23 @@ def stacked(views: Sequence[View]) -> tuple[list[int], dict[str, NDArray[Any]], 
 
 
 def labels_of(view: View) -> NDArray[np.int64]:
-    """Label of each report; its row in a view without labels."""
+    """Label of each report; the row number in a view without labels."""
     return np.arange(len(view)) if view.labels is None else view.labels.astype(np.int64)
 
 
 def report_scores(
     columns: Mapping[str, NDArray[Any]], model: LocalModel, inputs: NeighboringInputs
 ) -> NDArray[np.float64]:
-    """Log-likelihood ratio of each report by itself; shape (reports,)."""
+    """Log-likelihood ratio of each report alone; shape (reports,)."""
     first, second = (log_likelihood_of(model, columns, answer) for answer in (inputs.first, inputs.second))
     return np.round(first - second, DIGITS)
 
 
 def log_likelihood_of(model: LocalModel, columns: Mapping[str, NDArray[Any]], answer: Any) -> NDArray[np.float64]:
-    """Log-likelihood of each report given this answer; shape (reports,). Models without a written law are refused."""
+    """Log-likelihood of each report given this answer, shape (reports,).
+
+    Models without a written law are refused.
+    """
     found = model.log_likelihood(columns, answer)
     if found is None:
         raise UnsupportedModelError(f"no attack is known for {model.kind!r} reports: their law is not written out.")
@@ -171,7 +176,7 @@ def log_likelihood_of(model: LocalModel, columns: Mapping[str, NDArray[Any]], an
 
 
 def sum_per_view(terms: NDArray[np.float64], starts: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Logarithm, for each view, of the sum of the exponentials of its terms."""
+    """Log of the sum of exponentials of the terms of each view."""
     largest = np.maximum.reduceat(terms, starts)
     lengths = np.diff(starts, append=len(terms))
     total: NDArray[np.float64] = largest + np.log(np.add.reduceat(np.exp(terms - np.repeat(largest, lengths)), starts))

@@ -1,4 +1,4 @@
-"""Attacks on places: the place where a report ends, by label or by row, is learned from marked reports."""
+"""Attacks on places: a person's label or row in the view is learned from shuffles of marked reports."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -39,7 +39,7 @@ Counts = NDArray[np.int64]
 
 
 class _PlaceGame(CentralGame):
-    """Game in which the places of all people are learned from shuffles of marked reports.
+    """Base of games in which the places of all people are learned from shuffles of marked reports.
 
     Played is the person named; up to 1,024 people, also the one whose place is the surest, if it is surer than that of
     the person named and than chance would have it.
@@ -51,7 +51,7 @@ class _PlaceGame(CentralGame):
         self._rows = self.source.substream("rows")  # its own stream: reading rows does not change the runs
 
     def different(self, pairs: Sequence[NeighboringInputs]) -> Sequence[NeighboringInputs]:
-        """Pairs of answers, each for the named person and for the person whose place is the easiest to predict."""
+        """Pairs of answers for the named person, and for the person whose place is easiest to predict."""
         people = sorted({pair.person for pair in pairs})
         counts = place_counts(self.pipeline.shuffler, self.num_users, people, probes_for(self.training), self._rows)
         self._counts = dict(zip(everybody(self.num_users, people), counts, strict=True))
@@ -63,7 +63,7 @@ class _PlaceGame(CentralGame):
 
 
 class SlotGame(_PlaceGame):
-    """Game about slots: the view is visible, with a different label beside each report.
+    """Game about slots, in which the view is visible and each report has a different label.
 
     "slots" is the exact log-likelihood ratio of everything that is seen, for the law of one person's place: given that
     it is at a place, all other places hold independent reports of everybody else's answer. That law is learned from
@@ -75,7 +75,7 @@ class SlotGame(_PlaceGame):
 
     @classmethod
     def suits(cls, shuffler: Shuffler, model: ProtocolModel) -> bool:  # noqa: ARG003 (whatever makes the labels)
-        """Whether a different label is beside each report; see `Game.suits`."""
+        """Whether each report has a different label; see `Game.suits`."""
         return model.shuffle.labels in DISTINCT
 
     def __init__(self, **options: Any) -> None:
@@ -96,14 +96,14 @@ class SlotGame(_PlaceGame):
         return lambda views: np.column_stack([view_scores(views, model, inputs), slots(views)])
 
     def _learned(self, person: int) -> Floats:
-        """Log-chances by `place_chances`, computed once for each person."""
+        """Log-chances of a person's places by `place_chances`, computed once for each person."""
         if person not in self._known:
             self._known[person] = place_chances(self.pipeline.shuffler, self.num_users, person, self.source)
         return self._known[person]
 
 
 class RowGame(_PlaceGame):
-    """Game about rows: a view without labels, whose rows tell nothing if shuffled, and everything if not.
+    """Game about rows of a view without labels, which tell nothing if shuffled, and everything if not.
 
     "rows" is the log-likelihood ratio of everything that is seen in the light of where reports end, and "likeliest-row"
     that of what lies in one person's likeliest row. Both are the "histogram" where rows look even.
@@ -141,14 +141,14 @@ class RowGame(_PlaceGame):
 
 
 def _weighed(seen: Seen, chances: Floats) -> Floats:
-    """Log-likelihood ratio of views in which one person's report has these log-chances of its places."""
+    """Log-likelihood ratio of views, given the log-chances of one person's places."""
     weights = chances[np.minimum(seen.labels, len(chances) - 1)] - seen.others
     one, other = (sum_per_view(weights + answer, seen.starts) for answer in (seen.first, seen.second))
     return one - other
 
 
 def probes_for(runs: int) -> int:
-    """Number of shuffles of marked reports that are worth their cost beside ``runs`` runs."""
+    """Number of shuffles of marked reports that are worth their time beside ``runs`` runs."""
     return min(PROBES, max(_FEW_PROBES, runs))
 
 
@@ -158,7 +158,10 @@ def everybody(num_users: int, people: Sequence[int]) -> Sequence[int]:
 
 
 def surest_of(counts: Mapping[int, Counts], named: int, num_users: int) -> int:
-    """Person whose place is the easiest to predict, by `place_counts`; ``named`` unless another is surely easier."""
+    """Person whose place is easiest to predict; ``named`` unless another person's is surely easier.
+
+    Counts are as in `place_counts`.
+    """
     from scipy.stats import binom  # slow to import
 
     surest = {person: int(found.max()) for person, found in counts.items()}
@@ -176,7 +179,7 @@ def log_shares(counts: Counts) -> Floats:
 
 
 def looks_even(counts: Counts) -> bool:
-    """Whether places look even: Pearson's statistic is near its mean under even places."""
+    """Whether places look equally likely: Pearson's statistic is near its mean for equally likely places."""
     probes, places = int(counts.sum()), len(counts)
     if probes < 2 or places < 2:
         return True
@@ -188,7 +191,9 @@ def looks_even(counts: Counts) -> bool:
 def place_counts(
     shuffler: Shuffler, num_users: int, people: Sequence[int], probes: int, source: RandomSource, *, search: bool = True
 ) -> Counts:
-    """Counts of people's reports under each label, or in each row without labels, in shuffles of marked reports.
+    """Counts of people's reports in each place, in shuffles of marked reports.
+
+    A place is a label, or a row if there are no labels.
 
     Followed are ``people`` or, in a ``search`` in a batch of at most 1,024, everybody; shape (followed, num_users).
     """
@@ -207,5 +212,5 @@ def place_counts(
 
 
 def place_chances(shuffler: Shuffler, num_users: int, person: int, source: RandomSource) -> Floats:
-    """Log-chance that one person's report gets each label, learned from shuffles of marked reports."""
+    """Log-chance of each label for one person's report, learned from shuffles of marked reports."""
     return log_shares(place_counts(shuffler, num_users, [person], PROBES, source, search=False)[0])
