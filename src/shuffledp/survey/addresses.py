@@ -53,7 +53,7 @@ def check_address(in_network: bool = False, /, **named: str) -> None:
 
 
 def _ip(host: str) -> IPv4Address | IPv6Address | None:
-    """The IP address that a host is, as IPv4 if it is IPv4 inside IPv6; None for a name."""
+    """IP address of a host, with an IPv4 address unpacked from IPv6; None for a name."""
     try:
         found = ip_address(host)
     except ValueError:
@@ -62,13 +62,16 @@ def _ip(host: str) -> IPv4Address | IPv6Address | None:
 
 
 def _is_loopback(host: str) -> bool:
-    """Whether requests to a host stay on this machine; other names of it depend on who looks them up."""
+    """Whether requests to a host surely stay on this machine.
+
+    Other names of this machine depend on who looks them up.
+    """
     found = _ip(host)
     return host == LOCAL if found is None else found.is_loopback
 
 
 def _is_in_network(host: str) -> bool:
-    """Whether a host is an IP address that the internet does not reach; of a name, nobody can tell."""
+    """Whether a host is an IP address that the internet does not reach; False for a name."""
     found = _ip(host)
     return found is not None and found.is_private and not found.is_unspecified
 
@@ -94,7 +97,7 @@ def is_below(url: str, other: str) -> bool:
 
 
 def host_of(url: str) -> str:
-    """The host of an address in one spelling, which is `LOCAL` for every name of the caller's own machine."""
+    """Host of an address in one spelling; `LOCAL` for every name of the caller's own machine."""
     host = (urlsplit(url).hostname or "").rstrip(".")
     found = _ip(host)
     if found is None:

@@ -1,4 +1,4 @@
-"""Joint loss of the same people: over the private columns of a task, and over releases.
+"""Joint privacy loss of the same people, over the private columns of a task and over several releases.
 
 What is released composes by the protocols themselves, at one delta (`shuffledp.accounting.compose_releases`). That
 holds for releases planned beforehand; where earlier results decided on later releases, only epsilons and deltas add up,
@@ -49,7 +49,7 @@ class Share:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OrderShare:
-    """Losses of one column or release about the order inside groups, and about its reports, in parts that add up.
+    """Losses of one column or release: parts about the order inside groups, and parts about its reports.
 
     The reports of one person are ``sent``; ``orders`` is empty if nothing is said of them.
     """
@@ -64,7 +64,7 @@ class OrderShare:
         return _groups_of(self.orders[0].statement) if self.orders else None
 
     def losses(self, groups_digest: str, largest_group: int) -> tuple[Part, ...] | None:
-        """Losses about the order inside these groups: as stated, else as randomizing gives; None if unknown."""
+        """Parts of the loss about the order inside given groups, as stated or by randomizing alone; None if unknown."""
         if self.groups_digest == groups_digest:
             return self.orders
         if largest_group < 1:
@@ -79,7 +79,7 @@ class OrderShare:
 
 
 def by_observer(statements: Sequence[PrivacyStatement]) -> tuple[Statements, Statements]:
-    """Two tuples: statements about the release, and statements about the reports that leave a device."""
+    """Statements in two tuples: about the release, and about the reports that leave a device."""
     local = [isinstance(statement.claimed or statement.guarantee, LocalDP) for statement in statements]
     pairs = list(zip(statements, local, strict=True))
     return tuple(each for each, is_local in pairs if not is_local), tuple(each for each, is_local in pairs if is_local)
@@ -172,7 +172,7 @@ def composed_with(
 
 
 def _about_releases(together: PrivacyStatement) -> tuple[str, ...]:
-    """Remarks: the loss of each release by itself, and the sum that holds where results decided on releases."""
+    """Remarks on the loss of each release, and on their sum, which holds if results decided on releases."""
     parts = together.parts
     shares = "; ".join(f"{part.label} takes {loss_in_words(part.statement)}" for part in parts)
     each = f"The same people are in {len(parts)} releases. By itself {shares}."
@@ -191,7 +191,7 @@ def _about_releases(together: PrivacyStatement) -> tuple[str, ...]:
 
 
 def composed(shares: Sequence[Share], *, delta: float) -> PrivacyStatement:
-    """The joint loss of all shares, fixed beforehand, at one delta; or their sum, where the sum is no larger.
+    """Joint loss of shares that were fixed beforehand, at one delta; their sum, if that is no larger.
 
     Args:
         shares: of columns or releases, each shuffled by itself.
@@ -216,7 +216,7 @@ def composed(shares: Sequence[Share], *, delta: float) -> PrivacyStatement:
 
 
 def loss_of(models: Models, delta: float) -> float:
-    """Epsilon of all these protocols at a delta that includes their remainders; infinity where nothing is known.
+    """Joint epsilon of several protocols at a delta that includes their remainders; infinity if unknown.
 
     Where nothing is left of delta, it is the sum of what is lost without any shuffle.
     """
@@ -241,7 +241,7 @@ def pair_of(statement: PrivacyStatement) -> ProtocolModel:
 
 @lru_cache(maxsize=256)
 def _whole(models: Models, delta: float) -> PrivacyStatement:
-    """Composition at this delta; the remainders of pairs are added to its delta."""
+    """Composition of protocols at a delta, to which the remainders of unshuffled responses are added."""
     pure = [
         replace(model, local=LdpModel(epsilon0=model.local.epsilon0)) if _remainder(model) else model
         for model in models
@@ -259,7 +259,7 @@ def _remainder(model: ProtocolModel) -> float:
 
 
 def _composable(share: Share, delta: float) -> Models:
-    """Protocols of a share; where one has no bound at this delta, a response with the share's epsilon and delta."""
+    """Protocols of a share; one response with the share's epsilon and delta where a protocol has no bound."""
     try:
         for model in share.models:
             account(model, delta=delta)
@@ -334,7 +334,7 @@ def orders_together(
 
 
 def orders_composed(parts: Sequence[Part], *, delta: float) -> PrivacyStatement:
-    """Joint loss of parts about the order at this delta: the best of three ways, the last where no other gains much.
+    """Joint loss of parts about the order inside groups at one delta: the best of three ways.
 
     Group by group, from the laws by group size that parts carry; as pure losses; or as their sum. Remainders of parts
     come on top: each is a response of its alpha that shows the order outright with that chance.
@@ -355,7 +355,7 @@ def orders_composed(parts: Sequence[Part], *, delta: float) -> PrivacyStatement:
 
 @lru_cache(maxsize=16)
 def _by_size(claims: tuple[DSigmaPrivacy, ...], delta: float) -> tuple[tuple[int, int, float], ...]:
-    """Smallest and largest group of about each size with their alpha; none if parts do not say what groups lose."""
+    """Ranges of group sizes with their alpha; none if parts do not say what groups lose."""
     (together,) = (each.beside.together for each in families() if each.beside.together is not None)
     return together(claims, delta=delta)
 

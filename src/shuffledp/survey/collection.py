@@ -244,13 +244,13 @@ class Collection(Described):
 
     @property
     def minimum(self) -> int:
-        """Fewest people of a batch that is released: those whose noise is needed, besides fakes, or more."""
+        """Fewest people whose reports are released together: the minimum batch, or more if the noise needs them."""
         needed = (column.randomizer.least_people for column in self.task.columns)
         return max(self.task.release.minimum_batch, max(needed) + self.task.people.fakes)
 
     @property
     def most(self) -> float:
-        """Most people who are taken in: as many as every column was planned for; infinity for any number."""
+        """Most people who may answer, by the plans of all columns; infinity for any number."""
         planned = (column.randomizer.most_people for column in self.task.columns)
         return min((float(people) for people in planned if people is not None), default=math.inf)
 
@@ -289,7 +289,7 @@ class Collection(Described):
 
     @property
     def relays(self) -> tuple[str, ...]:
-        """Addresses of the relays, the one to try first before the other; empty without one."""
+        """Addresses of the relays, the first one to be tried first; empty without a relay."""
         return tuple(filter(None, (self.relay, self.second_relay)))
 
     @property

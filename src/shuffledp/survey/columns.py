@@ -43,7 +43,7 @@ class Missing(StrEnum):
 
 
 class Compared(StrEnum):
-    """Comparisons inside a release: pairs of options, pairs of regions, or two answers that are randomized together."""
+    """Kinds of comparisons inside a release: of options, of regions, or of two answers for independence."""
 
     OPTIONS = "options"
     REGIONS = "regions"
@@ -51,7 +51,7 @@ class Compared(StrEnum):
 
     @property
     def needed(self) -> str:
-        """Parts that a task must have for it, in words."""
+        """Parts of a task that this kind of comparison needs, in words."""
         return {
             Compared.OPTIONS: "a choice or ticks with two or more options (bins, words and numbers have none)",
             Compared.REGIONS: "the key by, which makes regions, for a question that is asked in strata",
@@ -205,7 +205,7 @@ class Column(Described):
 
     @property
     def comparable(self) -> tuple[Compared, ...]:
-        """Comparisons inside a release that fit the column."""
+        """Kinds of comparisons inside a release that fit the column."""
         fits = {
             Compared.OPTIONS: len(self.randomizer.offered) > 1,
             Compared.REGIONS: "by" in self.shuffler.beside,
@@ -301,12 +301,12 @@ class Column(Described):
 
     @property
     def read_from(self) -> tuple[str, ...]:
-        """The private columns of the input that are looked at: its own, and those that say whether it is asked."""
+        """Columns of the input that are read: the column's own, and those of the earlier question it depends on."""
         return self.inputs if self.earlier is None else (*self.inputs, *self.earlier.inputs)
 
     @property
     def earlier(self) -> "Column | None":
-        """The column of the earlier question after which this one is asked; None where everybody is."""
+        """Column of the earlier question that decides who is asked; None where everybody is asked."""
         if self.after is None:
             return None
         return replace(

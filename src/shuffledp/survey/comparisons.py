@@ -1,4 +1,4 @@
-"""Comparisons of released numbers: what a task fixes beforehand, and what is asked of one release or of two.
+"""Comparisons of released numbers, fixed by a task beforehand or asked of one or two releases.
 
 All is made from numbers that are released, and so costs no privacy. How many comparisons there are is counted here.
 """
@@ -82,7 +82,7 @@ def apart(
     targets: Sequence[str] = (),
     same_people: bool = False,
 ) -> tuple[ColumnComparisons, ...]:
-    """Differences of one release less another one, for the private columns of the same name in both.
+    """Differences of one release less another, for private columns with the same name in both.
 
     Raises:
         InvalidParameterError: if no column is in both, or one of another kind.
@@ -104,7 +104,7 @@ def apart(
 
 
 def _contrast(numbers: ReleasedNumbers, kind: Compared, targets: Sequence[str]) -> Contrast | None:
-    """Pairs of one kind; None of regions where there is only one."""
+    """Pairs that one kind of comparison is about; None for regions where there are fewer than two."""
     if kind is Compared.OPTIONS:
         return within(numbers.among or numbers.estimate, targets or numbers.column.randomizer.offered)
     places = numbers.places

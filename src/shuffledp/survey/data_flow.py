@@ -67,7 +67,7 @@ class Collected(Described):
         return written if self.tests else {name: count for name, count in written.items() if name != "tests"}
 
     def flow(self, column: Column, people: int, *, released: int) -> "DataFlow":
-        """The counts of a column of which these were refused, ``people`` sent what opened, and ``released`` are out."""
+        """Data flow of a column: these refused reports, ``people`` whose reports opened, and ``released`` reports."""
         return DataFlow(
             received=people + sum(self.refused.values()),
             missing=0,
@@ -80,7 +80,7 @@ class Collected(Described):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataFlow(Described):
-    """The number of people who went in and of reports that came out; counts only.
+    """Counts of the people who went in and of the reports that came out.
 
     Args:
         received: rows in the input, or reports that a service received; None for a stage that saw neither.
@@ -126,6 +126,6 @@ class Provenance:
 
 
 def said_of_one_operator(statements: Sequence[PrivacyStatement], who: str = _ONE_OPERATOR) -> str:
-    """A warning: what one operator of several parties could do, and what people keep even then."""
+    """Warning about one operator of several parties: what it could do, and what protection remains."""
     left = [each.sentence_of(each.guarantee) for each in statements if each.guarantee.type == LocalDP.type]
     return " ".join([who, *(f"Whatever operators do, the chance on each device leaves this: {each}" for each in left)])

@@ -60,7 +60,7 @@ class EarlierRelease:
 
     @property
     def counted(self) -> tuple["CountedRelease", ...]:
-        """All releases whose losses are in this release's statements: this one, then those before it."""
+        """Releases whose losses this release's statements contain: this release, then earlier ones."""
         itself = CountedRelease(
             task_sha256=self.task_sha256, statement_sha256=self.file_sha256, models=self.released[0].models
         )
@@ -75,7 +75,7 @@ class EarlierRelease:
 
     @property
     def order_share(self) -> OrderShare:
-        """Its losses about the order inside groups, with one part for each release it covers."""
+        """Losses of the release about the order inside groups, one part for each release that it covers."""
         orders = () if self.order is None else self.shares(self.order)
         return OrderShare(label=self.label, sent=self.shares(self.local), orders=orders)
 
@@ -119,7 +119,7 @@ class EarlierRelease:
         return found._counting_by(written.models)
 
     def _counting_by(self, own: Models | None) -> Self:
-        """The release with the protocols of all it covers, or with pairs if those are unknown or lose too little."""
+        """Copy that counts by protocols, or by epsilon and delta where protocols are unknown or lose too little."""
         models = [own, *(each.models for each in self.earlier)]
         released = None if None in models else _by_models(self, [each for each in models if each])
         if released is not None:
@@ -134,7 +134,7 @@ class EarlierRelease:
 
 
 def read_earlier(task: Task, files: Sequence[Path]) -> tuple[EarlierRelease, ...]:
-    """Earlier releases about the same people, except those already counted in the statements of another one.
+    """Earlier releases about the same people, without any that another release's statements count already.
 
     A task cannot name itself: that it was run before on the same people is said by giving the earlier release alone.
 
@@ -164,7 +164,7 @@ def read_earlier(task: Task, files: Sequence[Path]) -> tuple[EarlierRelease, ...
 
 
 def _by_models(release: EarlierRelease, models: Sequence[Models]) -> tuple[Share, ...] | None:
-    """The share of each release by its protocols; None if these lose less than stated, for one release or for all."""
+    """Share of each release by its protocols; None if the protocols lose less than the statements say."""
     whole = Part(label=release.label, statement=release.headline)
     first, *others = release.headline.parts if len(models) > 1 and release.headline.parts else (whole,)
     parts = [replace(first, label=release.label), *others]

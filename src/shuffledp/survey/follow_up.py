@@ -20,7 +20,7 @@ _EXAMPLE = 'after must be "question = answer", such as "smokes = Yes"'
 
 
 class Block(Protocol):
-    """A private column of a task, as far as other questions may come after it."""
+    """Question of a task as later questions see it: its column, condition and randomizer."""
 
     @property
     def column(self) -> str:
@@ -28,7 +28,7 @@ class Block(Protocol):
 
     @property
     def after(self) -> str | None:
-        """Condition under which a question is asked itself."""
+        """Condition under which this question itself is asked; None where everybody is asked."""
 
     @property
     def randomizer(self) -> Question:
@@ -37,7 +37,7 @@ class Block(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FollowUp(Section):
-    """Condition of a question: an answer to an earlier one, which stands here with its table ``[randomizer]``.
+    """Condition of a question: a certain answer to an earlier question, which is kept here with its randomizer.
 
     Args:
         column: private column of the earlier question.
@@ -77,7 +77,7 @@ class FollowUp(Section):
         return super(FollowUp, cls).from_dict(with_question(cls.title, data))
 
     def to_dict(self) -> dict[str, Any]:
-        """The earlier question as its block has it, with the answer."""
+        """Keys of the earlier question as in its block, with the answer."""
         return as_written(super(FollowUp, self).to_dict(), self.randomizer)
 
     @classmethod
@@ -117,11 +117,11 @@ class FollowUp(Section):
         return self.randomizer.offered.index(self.answer)
 
     def is_met(self, values: NDArray[Any]) -> NDArray[np.bool_]:
-        """Mask of the answers to the earlier question, as it reads them, after which this one is asked."""
+        """Mask of the people whose answer to the earlier question meets the condition."""
         return self.randomizer.gave(values, self.place)
 
     def check(self, column: "Column") -> None:
-        """Refuse a column by itself, people who are left out, and a shuffle that estimates by place or weight."""
+        """Refuse a single column, dropped missing answers, and a shuffle that estimates by place or weight."""
         if column.part_of is None:
             raise InvalidParameterError(
                 "after must stand in a [[value]] block, below that of an earlier question; got one about "
@@ -140,7 +140,10 @@ class FollowUp(Section):
 
 
 def _parts(text: str, earlier: Sequence[Block]) -> tuple[str, str]:
-    """Question and answer in "question = answer", either of which may hold "=" itself; "" where there is none."""
+    """Question and answer in a text such as "smokes = yes"; two empty texts where there is none.
+
+    Question and answer may hold "=" themselves.
+    """
     places = [place for place, letter in enumerate(text) if letter == "="]
     splits = [(text[:place].strip(), text[place + 1 :].strip()) for place in places]
     offered = {block.column: block.randomizer.offered for block in earlier}

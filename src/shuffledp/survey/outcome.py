@@ -152,7 +152,7 @@ class ColumnOutcome(WithFiles):
 
     @property
     def promised_for(self) -> str:
-        """Releases that the promise covers beside earlier ones, in words: mostly this one alone."""
+        """Phrase on how many such releases the promise covers: mostly this release alone."""
         several = self.model.local.releases
         return "this release alone" if several == 1 else f"{several:,} such releases together, of which this is one"
 
@@ -229,7 +229,7 @@ class Outcome(WithFiles, Saved):
 
     @property
     def promised_for(self) -> str:
-        """Releases that the promise covers beside earlier ones, in words; of several columns the fewest."""
+        """Phrase on how many such releases the promise covers; of several columns the fewest."""
         return min((part.promised_for for part in self.columns.values()), key=len)
 
     @property
@@ -312,7 +312,7 @@ class Unreleased:
     demonstration: bool
 
     def to_dict(self) -> dict[str, Any]:
-        """The content of ``statement.json``: that of `Outcome`, with ``not_released`` and without estimates."""
+        """Content of ``statement.json``: as of an `Outcome`, with ``not_released`` and without estimates."""
         shown = [DEMONSTRATION] * self.demonstration
         each = [_counts(*column) for column in zip(self.num_reports, self.flows, self.models, strict=True)]
         return {
@@ -329,12 +329,12 @@ class Unreleased:
 
 
 def _written(task: Task | Column) -> dict[str, Any]:
-    """The task and its digest, and the version that wrote it."""
+    """Keys with the task, its digest, and the version of the library that wrote them."""
     return {"task": task.to_dict(), "task_sha256": task.sha256, "library_version": __version__}
 
 
 def _counts(num_reports: int, flow: DataFlow, model: ProtocolModel) -> dict[str, Any]:
-    """The counts of a column, and its protocol."""
+    """Keys with the counts and the protocol of a column."""
     return {"num_reports": num_reports, "flow": flow.to_dict(), "model": model.to_dict()}
 
 

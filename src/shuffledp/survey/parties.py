@@ -1,4 +1,4 @@
-"""The parties of a collection: addresses, keys and names, which share an address, and who must be apart from whom."""
+"""Parties of a collection: addresses, keys, names, and rules on parties that must be apart."""
 
 import socket
 import threading
@@ -29,7 +29,7 @@ _SECONDS_TO_LOOK_UP = 2.0  # limit for all names together
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Service(Described):
-    """One of the two parties, as devices and the other party find it.
+    """One party of a collection with its address and key, as devices and other parties find it.
 
     Args:
         url: where its service is: https, or http on the machine itself or, of a collection that is `local`, at an
@@ -149,7 +149,7 @@ def check_behind_relays(shuffler: Service, addresses: Mapping[str, str | None]) 
 
 
 def on_one_host(addresses: Mapping[str, str]) -> tuple[str, ...]:
-    """Roles whose address has the host of another role, in their order.
+    """Roles that share a host with another role, in their order.
 
     Example:
         >>> parties = {"shuffler": "https://a.example", "analyzer": "https://A.example:8444"}
@@ -191,7 +191,7 @@ def _look_up(host: str, found: dict[str, set[str]]) -> None:
 
 
 def check_parties(collection: "Collection") -> None:
-    """Refuse parties that are missing, that nobody needs, or that are not apart.
+    """Refuse parties that are missing, not needed, or not apart from each other.
 
     Raises:
         InvalidParameterError: with the first fault.
@@ -237,7 +237,7 @@ def _check_hosts(collection: "Collection") -> None:
 
 
 def _check_local(collection: "Collection") -> None:
-    """Refuse plain http of a network unless the collection is local, and a local one with several operators."""
+    """Refuse plain http in a network unless the collection is local, and a local one with several operators."""
     for role, url in collection.addresses.items():
         if url:
             check_address(collection.local, **{role: url})

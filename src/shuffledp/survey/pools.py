@@ -1,4 +1,4 @@
-"""Pools of a collection: messages of everybody that one shuffle mixes."""
+"""Pools of a collection: messages of all people that are shuffled together."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from shuffledp.survey.columns import Column
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pool:
-    """Messages that one shuffle mixes: equally many of each person, all about one private column.
+    """Messages about one private column that are shuffled together, equally many of each person.
 
     All devices send equally many messages into a pool, in one upload of one length, and the shuffler pours those of
     everybody together; so whoever opens the pool cannot tell which messages came from one person.
@@ -28,12 +28,12 @@ class Pool:
 
     @property
     def leaves_in_parts(self) -> bool:
-        """Whether some people's messages may leave before those of others, in a batch of their own."""
+        """Whether a pool may be released in several batches, each with some people's messages."""
         return self.messages == 1 and not self.column.randomizer.needs_expected
 
 
 def pools_of(columns: Sequence[Column]) -> tuple[Pool, ...]:
-    """Pools of private columns, as the models of their randomizers say: mostly one of one message each.
+    """Pools of private columns: mostly one pool for a column, with one message of each person.
 
     Example:
         >>> from shuffledp.survey import Task

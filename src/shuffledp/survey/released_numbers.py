@@ -1,4 +1,4 @@
-"""Numbers of a release as estimates again: from the rows of its ``statement.json``, with the model of its reports."""
+"""Estimates read back from a release's ``statement.json``, with the model of its reports."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -37,7 +37,7 @@ _ROUNDING, _TOO_LARGE = 1e-9, 1e100
 
 
 class SeparatePlaces(Estimate):
-    """Estimated numbers of places whose people are shuffled apart, so that errors of different places go apart too."""
+    """Estimates at places whose people are shuffled apart, so that errors at different places are uncorrelated."""
 
     __slots__ = ()
 
@@ -72,7 +72,7 @@ class ReleasedNumbers:
 
     @classmethod
     def of(cls, column: Column, model: ProtocolModel, rows: Sequence[Mapping[str, Any]], num_reports: int) -> Self:
-        """Numbers in the rows of a release, as `ColumnOutcome.rows` or a ``statement.json`` has them."""
+        """Released numbers from rows as in `ColumnOutcome.rows` or in a ``statement.json``."""
         validate.integer_at_least(1, num_reports=num_reports)
         tables = _tables(rows, num_reports)
         if not tables:
@@ -88,7 +88,7 @@ class ReleasedNumbers:
 
     @property
     def targets(self) -> tuple[str, ...]:
-        """Rows that are worth comparing: answers that can be given, or words; of two answers only one."""
+        """Names of rows worth comparing: possible answers, or words; of two answers only one."""
         compared = (self.among or self.estimate).compared_targets
         offered = self.column.randomizer.offered
         return tuple(
@@ -103,7 +103,7 @@ class ReleasedNumbers:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ReleasedFile:
-    """Content of the ``statement.json`` of a release, for what can be computed from its numbers.
+    """Content of a release's ``statement.json`` from which further numbers can be computed.
 
     Args:
         name: title of its task.
@@ -165,7 +165,7 @@ def _tables(rows: Sequence[Mapping[str, Any]], num_reports: int) -> dict[str, Es
 
 
 def _estimate(statistic: str, rows: Sequence[Mapping[str, Any]], num_reports: int) -> Estimate:
-    """Estimate of these rows; with intervals of their own where those are not the normal ones."""
+    """Estimate from rows of a file, with the rows' own intervals where these are not normal ones."""
     found = {
         key: np.array([row[key] for row in rows], dtype=np.float64)
         for key in ("estimate", "standard_error", "lower", "upper")
@@ -196,7 +196,7 @@ def _estimate(statistic: str, rows: Sequence[Mapping[str, Any]], num_reports: in
 
 
 def _typed(estimate: Estimate, tables: Mapping[str, Estimate], analyzer: Any, model: ProtocolModel) -> Estimate:
-    """Estimate of the kind that this analyzer makes of such reports, which knows how its errors go together."""
+    """Estimate of the analyzer's kind, which knows how the errors of its rows are correlated."""
     own, local, shuffle = _own(estimate), model.local, model.shuffle
     if isinstance(analyzer, TickAnalyzer) and isinstance(local, TicksModel):
         return TickEstimate(**own, model=local)

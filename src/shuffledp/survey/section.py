@@ -77,7 +77,7 @@ class Circumstances:
 
 
 def named_jointly(title: str, data: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    """A table with ``key``, into which two names in ``columns`` are joined if they stand in its place."""
+    """Table in which two names under ``columns`` are joined into one name under ``key``."""
     if not isinstance(data, Mapping) or "columns" not in data:
         return data
     columns = data["columns"]
@@ -118,7 +118,7 @@ def require_sha256(**values: str | None) -> None:
 
 
 def open_file(path: Path) -> IO[bytes]:
-    """A file, open for reading. A pipe or a device, which may never end, is an `OSError`, as is a folder."""
+    """A file, opened for reading; a pipe, a device and a folder are refused with an `OSError`."""
     if path.exists() and not path.is_file() and not path.is_dir():
         raise OSError(errno.EINVAL, "it is not a regular file")
     return path.open("rb")

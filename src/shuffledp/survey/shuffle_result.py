@@ -1,4 +1,4 @@
-"""Result that a kind of shuffle adds to a release, for example estimates by place: what the kernel asks of it.
+"""Base of results that a kind of shuffle adds to a release, for example estimates by place.
 
 A family of protocols has a subclass for what its shuffles add; a uniform shuffle of everybody adds nothing.
 """
@@ -26,12 +26,12 @@ class ShuffleResult:
 
     @property
     def further_columns(self) -> tuple[str, ...]:
-        """Columns that rows of estimates by region or place have beside those of every estimate, in a file's order."""
+        """Further columns in rows of estimates by region or place, in a file's order."""
         return () if self.regions is None else ("where",)
 
     @property
     def of_slot(self) -> NDArray[np.int16] | None:
-        """Number of the region of each slot, from 0; None without regions, or if the slots' public columns tell it."""
+        """Number of each slot's region, from 0; None without regions, or if public columns tell it."""
         return None
 
     def rows(self) -> list[dict[str, Any]]:
@@ -44,7 +44,7 @@ class ShuffleResult:
         return ()
 
     def detailed(self, statements: tuple[PrivacyStatement, ...]) -> tuple[PrivacyStatement, ...]:
-        """Statements of the release, with what the shuffle lets them add that later releases count by."""
+        """Statements of the release, with details of the shuffle that later releases count by."""
         return statements
 
     @abstractmethod

@@ -43,7 +43,7 @@ for _family in families():
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MadeFrom:
-    """Public columns that groups or strata of people are made from, and in words what is made.
+    """Public columns that groups or strata of people are made from, with a word for the result.
 
     Args:
         what: "groups", for example; "" where nothing is made.
@@ -113,7 +113,7 @@ class ShufflerSection(Section):
         del column
 
     def fewest_together(self, public: Mapping[str, NDArray[Any]]) -> int | None:
-        """The fewest people in a region of strata, from public columns; None without regions.
+        """Fewest people in any region of strata, from public columns; None without regions.
 
         Refuses columns that cannot be what the section takes them for.
         """
@@ -125,7 +125,7 @@ class ShufflerSection(Section):
         return analyzer
 
     def divided(self, column: "Column", whole: View, estimate: Estimate) -> tuple[Estimate, ShuffleResult | None]:
-        """The estimate of everybody, and what the shuffle adds, from the analyzer's estimate of a whole view."""
+        """Estimate for all people, and the result that the shuffle adds, from the estimate of a whole view."""
         del column, whole
         return estimate, None
 
@@ -155,7 +155,7 @@ class ShufflerSection(Section):
         return "no shuffle" if self.kind == "none" else f"a {self.kind} shuffle"
 
     def messages_of(self, shuffler: Shuffler, num_messages: int) -> float:
-        """Mean number of messages that a person sends, who has ``num_messages`` reports."""
+        """Mean number of messages sent by a person who has ``num_messages`` reports."""
         del shuffler
         return float(num_messages)
 
@@ -171,11 +171,11 @@ class ShufflerSection(Section):
 
     @property
     def is_kept_by_uniform(self) -> bool:
-        """Whether a uniform shuffle of the reports keeps what it promises of everybody's order."""
+        """Whether a uniform shuffle also keeps this section's promise on the order of all people."""
         return self.gamma is not None and self.num_rows is None
 
     def in_rounds(self, shuffler: Shuffler, local: "LocalModel") -> Shuffler:
-        """The section's shuffler for people who send messages of this model, several each perhaps."""
+        """The section's shuffler, adapted to people who may send several messages of this model."""
         del local
         return shuffler
 
@@ -206,7 +206,7 @@ class ShufflerSection(Section):
         num_users: int | None = None,
         progress: Progress | None = None,
     ) -> Shuffler:
-        """The shuffler of a private column as in a run; refused if what it is about is not given.
+        """Shuffler of a private column as in a run; refused if the people or graph that it is about are missing.
 
         ``around`` are groups, strata or graphs of the people. A number of rounds that the task leaves open is worked
         out, and ``progress`` told how many were accounted for. Of ``num_users`` people in unknown strata the smallest
@@ -216,7 +216,7 @@ class ShufflerSection(Section):
         return self.shuffler(cast(Any, around))
 
     def with_dummies_of(self, column: "Column", shuffler: Shuffler) -> Shuffler:
-        """A shuffler of the section for this column instead, whose randomizer makes dummies, if there are any."""
+        """Shuffler of the section whose dummies, if any, come from another column's randomizer."""
         del column
         return shuffler
 
@@ -226,17 +226,17 @@ class ShufflerSection(Section):
     def family_plan(
         self, column: "Column", around: Around | None, shuffler: Shuffler, *, progress: Progress | None = None
     ) -> FamilyPlan | None:
-        """Plan that the family of the shuffler adds to that of a task; None if it adds nothing."""
+        """Plan that the family of the shuffler adds to a task's plan; None if it adds nothing."""
         del column, around, shuffler, progress
         return None
 
     def detailed(self, statements: tuple[PrivacyStatement, ...], shuffler: Shuffler) -> tuple[PrivacyStatement, ...]:
-        """Statements of a column's plan, with what the shuffler lets them add that other columns count by."""
+        """Statements of a column's plan, with details of the shuffler that other columns count by."""
         del shuffler
         return statements
 
     def named_household(self, column: "Column", pipeline: Any, num_users: int, **options: Any) -> Any:
-        """Audit of how well a household of the task is named in a pipeline's views; None if nothing is stated of it.
+        """Audit of how well an attack names a household of the task; None if nothing is stated of it.
 
         Options are ``trials``, ``confidence``, ``source`` and ``progress``.
         """
@@ -244,7 +244,7 @@ class ShufflerSection(Section):
         return None
 
     def guessed_household(self, column: "Column", pipeline: Any, num_users: int, **options: Any) -> Any:
-        """Audit of how well an answer that a household has in common is guessed; None if nothing is stated of it.
+        """Audit of how well an attack guesses a household's common answer; None if nothing is stated of it.
 
         Options are those of `named_household`.
         """
@@ -346,7 +346,7 @@ def uniform_section() -> ShufflerSection:
 
 
 def with_shuffler(data: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A task's table whose section of the shuffler holds what the task says beside it of groups or strata."""
+    """Task's table with what it says of groups or strata moved into the shuffler's section."""
     if not isinstance(data, Mapping) or not set(KEYS).intersection(data):
         return data
     given = data.get("shuffler", uniform_section())

@@ -1,4 +1,4 @@
-"""Models of a task's protocols as a collection file pins them: all devices must send the same number of messages.
+"""Models of a task's protocols, pinned in a collection file so that all devices send equally many messages.
 
 How many messages a sum needs follows from a calculation that a later version may improve. So a collection file says
 what came out, and a version that finds something else refuses the file before anybody answers by it.
@@ -14,13 +14,13 @@ KEY = "models"
 
 
 def solved_models(task: Task) -> dict[str, Any]:
-    """Key of a collection file with the models of a task's protocols, in the order of their columns; empty for none."""
+    """Entry of a collection file with the solved models of a task, in the order of columns; empty without any."""
     solved = [each.randomizer for each in task.columns if each.randomizer.needs_expected]
     return {KEY: [each.randomizer().model.to_dict() for each in solved]} if solved else {}
 
 
 def without_models(file: Mapping[str, Any], task: Task) -> dict[str, Any]:
-    """Keys of a collection file but its models, which must be those that this version finds.
+    """Keys of a collection file without its models, which must equal the ones that this version finds.
 
     Raises:
         InvalidParameterError: if they are others; the message names the first number that differs.
@@ -35,7 +35,7 @@ def without_models(file: Mapping[str, Any], task: Task) -> dict[str, Any]:
 
 
 def _first_of(written: Any, found: Any) -> str:
-    """The first number that differs, in words; "" if there is no such one."""
+    """First number that differs between two lists of models, in words; "" if there is no such number."""
     if not isinstance(written, list) or found is None or len(written) != len(found):
         return ""
     for here, there in zip(found, written, strict=True):

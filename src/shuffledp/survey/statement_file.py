@@ -74,7 +74,7 @@ class CountedRelease(Described):
 
 @dataclass(frozen=True)
 class StatementFile:
-    """Content of a ``statement.json`` that is not believed yet: the statements of a release, and what they rest on."""
+    """Unchecked content of a ``statement.json``: the statements of a release, and what they rest on."""
 
     data: Mapping[str, Any]
     statements: Sequence[PrivacyStatement]
@@ -118,7 +118,7 @@ class StatementFile:
             yield "describe as its model the protocol of its task, for as many people as sent its reports"
 
     def _unmet_by_losses(self) -> Iterator[str]:
-        """Conditions that the stated losses break: none is below what any version of the library proves."""
+        """Conditions that stated losses break by being smaller than any version of the library proves."""
         sent = sum(column.randomizer.randomizer().model.guarantee.epsilon for column in self.columns)
         if epsilon_of(cast(PrivacyStatement, self.local).guarantee) < sent * (1 - _ROUNDING):
             yield f"state at least the loss of its randomizers, epsilon = {sent:g}, for the reports themselves"
@@ -133,13 +133,13 @@ class StatementFile:
 
     @property
     def order(self) -> PrivacyStatement | None:
-        """The loss about the order inside groups, if stated once, for all columns and releases."""
+        """Statement about the order inside groups, if one covers all columns and releases; else None."""
         order, several = order_in(self.statements), len(self.data.get("columns", ())) > 1 or bool(self.earlier)
         return None if order is None or (several and not (order.parts and is_sum(order))) else order
 
     @cached_property
     def columns(self) -> tuple[Column, ...]:
-        """The columns of the task; none of a task of another version, which this one cannot read."""
+        """Columns of the task; empty for a task that this version of the library cannot read."""
         try:
             return Task.from_dict(self.data["task"]).columns
         except InvalidParameterError:
@@ -147,13 +147,13 @@ class StatementFile:
 
     @property
     def _by_column(self) -> Sequence[Mapping[str, Any]]:
-        """Counts and models of each column; the file itself where it is of one column."""
+        """Tables with the counts and the model of each column; for one column the whole file."""
         written: Sequence[Mapping[str, Any]] = self.data.get("columns", [self.data])
         return written
 
     @cached_property
     def models(self) -> Models | None:
-        """The protocols of the columns; none if they are not told, or do not fit the task."""
+        """Protocols of the columns; None if they are not told, or do not fit the task."""
         if not self.tells_models:
             return None
         try:
@@ -165,13 +165,13 @@ class StatementFile:
 
     @property
     def tells_models(self) -> bool:
-        """Whether protocols are told; the file of one of several columns states more than it is of."""
+        """Whether the file tells the protocols of all its losses; not if it is of one of several columns."""
         told = bool(self.columns) and self.data["task"].get("part_of") is None
         return told and all("model" in each for each in self._by_column)
 
 
 def is_sum(statement: PrivacyStatement) -> bool:
-    """Whether a statement is at least the joint loss of its parts, so that the parts may be counted one by one."""
+    """Whether a statement is at least its parts' joint loss, so that parts may be counted one by one."""
     claim, parts = statement.guarantee, statement.parts
     try:
         added = compose([part.statement for part in parts]).guarantee
@@ -206,7 +206,7 @@ def _with_parts(statement: PrivacyStatement) -> Iterator[PrivacyStatement]:
 
 
 def _unmet_by_trust(statement: PrivacyStatement) -> Iterator[str]:
-    """Trust conditions that a statement lacks, although all statements by its theorems need them."""
+    """Trust conditions that a statement lacks, although its theorems need them."""
     if Trust.OWN_DEVICE not in statement.trust:
         yield f"say in each statement that it takes trust in {Trust.OWN_DEVICE}; one does not"
     others = set(statement.trust) - _OF_NO_SHUFFLE

@@ -1,4 +1,4 @@
-"""Terms of a survey, from what an organizer knows: the questions, the people, and how much each answer may tell."""
+"""Terms of a survey as its organizer knows them: questions, people, and how much an answer may tell."""
 
 import json
 import math
@@ -117,7 +117,7 @@ class SurveyTerms:
 
     @property
     def sum_half_width(self) -> float:
-        """Half-width of the share of an answer, with 95 % confidence, where everybody answers a sum.
+        """Half-width of a share's interval, with 95 % confidence, where all people answer a sum.
 
         Raises:
             InvalidParameterError: if so few people make no sum.
@@ -128,7 +128,7 @@ class SurveyTerms:
 
     @property
     def better_sum(self) -> float | None:
-        """Half-width of sums in place of reports, where it is less than half of theirs; else None."""
+        """Half-width of shares by a sum, where it is less than half the half-width by reports; else None."""
         if self.sums or self.fakes is None or not any(each.is_of_two for each in self.questions):
             return None
         try:
@@ -213,7 +213,7 @@ def questions_in(file: Path) -> tuple[AskedQuestion, ...]:
 
 
 def epsilon0_for(people: int, given: float | None, *, alone: str = "") -> float:
-    """Local loss that a survey takes: the given one, or 2 for few people and 1 for many.
+    """Local loss of a survey: the given one, or 2 for few people and 1 for many.
 
     Args:
         people: how many are expected.

@@ -52,7 +52,7 @@ class ValueSection(Section):
         check_wording(self.question)
 
     def to_dict(self) -> dict[str, Any]:
-        """All keys of the block, defaults included; without those that are left out where a block has none."""
+        """Keys of the block, defaults included; without question, condition and missing where it has none."""
         table = as_columns(super(ValueSection, self).to_dict(), "column")
         for key in ("question", "after", "missing"):
             table = without_none(table, key)
@@ -73,7 +73,7 @@ class ValueSection(Section):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Blocks(Described):
-    """Private columns as ``[[value]]`` blocks of a task file, all different; all else as in `Column`."""
+    """Private columns as different ``[[value]]`` blocks of a task file; other keys are as in `Column`."""
 
     title: ClassVar[str] = "the task"
     further: ClassVar[tuple[str, ...]] = KEYS
@@ -322,7 +322,7 @@ class Task:
 
 
 def require_service(task: Task, *, relayed: bool) -> None:
-    """Refuse a task that no service can run yet, or no device could follow, and name the reason.
+    """Refuse a task that services or devices cannot run, and name the reason.
 
     Args:
         task: the task.

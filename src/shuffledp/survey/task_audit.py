@@ -77,7 +77,7 @@ class LeakageFinding(Described):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnAudit:
-    """The audit of one private column: its claims, its guesses if they were asked for, tracers, and a household."""
+    """Audit of one private column: its claims, and if tested guesses, tracers and a household."""
 
     value: str
     report: AuditReport
@@ -99,7 +99,7 @@ class ColumnAudit:
 
     @property
     def _others(self) -> list[Any]:
-        """Findings about something else than statements."""
+        """Findings on guesses, tracers and households, which are not about statements."""
         return [each for each in (self.leakage, self.tracers, self.household, self.common) if each is not None]
 
 
@@ -126,7 +126,7 @@ class TaskAudit(Shown):
 
     @property
     def audited(self) -> bool:
-        """Whether something is known: a claim is refuted, or enough trials that could have refuted it did not."""
+        """Whether the audit has a result: a refuted claim, or one that enough trials failed to refute."""
         return self.refuted or self.verdicts[Verdict.CONSISTENT] > self.weak
 
     @property
@@ -333,7 +333,7 @@ def audit_leakage(
     source: RandomSource | None,
     progress: Callable[[int, int | None], None] | None,
 ) -> LeakageFinding:
-    """The audit of the stated chance that one person's answer is guessed right, by guesses with Bayes' rule.
+    """Audit of the stated chance of guessing one person's answer, by guesses with Bayes' rule.
 
     An exact one is refuted by too many right guesses, and by too few where no attack is right more often (after a
     uniform shuffle, and without any); an upper bound by too many. What is stated is that of the ``model``, and
@@ -367,7 +367,7 @@ def audit_leakage(
 
 
 def _would_be_found(found: Guessing, model: ProtocolModel) -> bool:
-    """Whether this number of trials refutes the claim with probability 90% if the truth is much larger."""
+    """Whether this number of trials would refute a much too small claim with probability 90%."""
     broken = 2 * found.claimed - found.by_chance
     with suppress(UnsupportedModelError):
         unshuffled = replace(model, shuffle=IdentityShuffler().model(model.num_users))

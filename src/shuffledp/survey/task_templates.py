@@ -91,19 +91,19 @@ _LEAST_BATCH, _OF_REGION, _REGIONS, _DELTA_DIGITS = 2, 100, 10, 6
 
 
 def titles() -> dict[str, str]:
-    """Kinds of first task file, with how the names of such tasks begin: those of questions, and then the others."""
+    """Kinds of first task file, each with the start of its tasks' names; questions come first."""
     questions = map(question_type, QUESTIONS)
     return {each.init_kind: each.init_title for each in questions if each.init_kind} | _TITLES
 
 
 def kinds_of_one_column() -> tuple[str, ...]:
-    """Kinds that a question of one private column may have beside others in one task."""
+    """Kinds of questions about one column, which can stand beside others in one task."""
     questions = map(question_type, QUESTIONS)
     return tuple(each.init_kind for each in questions if each.init_kind and each.num_columns == 1)
 
 
 def form_of(kind: str, *, many_numbers: bool = False) -> str:
-    """Form of the answers in a task of this kind; a kind of all forms takes the one for ``many_numbers`` if asked to.
+    """Form of the answers in a task of this kind; ``many_numbers`` matters for a kind of all forms.
 
     Example:
         >>> form_of("histogram"), form_of("regions"), form_of("regions", many_numbers=True)
@@ -119,7 +119,7 @@ def form_of(kind: str, *, many_numbers: bool = False) -> str:
 
 
 def lists_options(form: str) -> bool:
-    """Whether a task of this form lists options beside its table, of which people tick several.
+    """Whether a task of this form lists options to tick beside its table.
 
     Example:
         >>> lists_options("multi-select"), lists_options("category")
@@ -271,7 +271,7 @@ def _people(people: int) -> str:
 
 
 def _release(kind: str, people: int, most_batch: int | None) -> str:
-    """The last table: a smallest batch of half the people, of a region too; of unknown ones a tenth, or fewer."""
+    """Last table of a task file, with delta and a smallest batch, mostly half of the people."""
     least = -(-min(people, most_batch or people) // 2)
     if kind == "regions" and most_batch is None:
         least = min(_OF_REGION, people // _REGIONS)

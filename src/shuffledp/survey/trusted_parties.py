@@ -1,4 +1,4 @@
-"""Trust that people need in the parties of a collection, as far as its addresses and keys tell who does what."""
+"""Trust that people need in the parties of a collection, as far as its addresses and keys tell."""
 
 import math
 from typing import TYPE_CHECKING
@@ -65,7 +65,7 @@ def gives_tokens(collection: "Collection") -> bool:
 
 
 def is_at(url: str, shuffler: str) -> bool:
-    """Whether an address is the shuffler's; on this machine, where all share the host, the port tells."""
+    """Whether an address is the shuffler's; on this machine the port must agree, too."""
     if host_of(shuffler) == LOCAL:
         return urlsplit(url).netloc == urlsplit(shuffler).netloc
     return is_below(url, shuffler)

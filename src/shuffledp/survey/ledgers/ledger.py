@@ -1,4 +1,4 @@
-"""Privacy ledger of one population: what its releases are charged, against a cap that was set beforehand.
+"""Privacy ledger of one population: the charges of its releases, against a cap that was set beforehand.
 
 The ledger is a *filter*: each release is charged a Gaussian pair (mu, d), sums of mu^2 and of d stay within a budget
 that guarantees the cap, and so releases may be chosen by what earlier ones showed (docs/theorems.md, "A budget that is
@@ -29,7 +29,7 @@ _FAR = 1000  # budgets, above which a share of one is told in words
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """Reservation with its release, or a declared plan of which releases have been taken.
+    """Entry of a ledger: a reservation with its releases, or a plan from which releases are taken.
 
     Args:
         reserved: its first line.
@@ -50,17 +50,17 @@ class Entry:
 
     @property
     def left(self) -> int:
-        """Releases that are still to come by this entry itself."""
+        """Number of releases that are still to come by this entry itself."""
         return 0 if self.voided else max(self.reserved.count - self.taken - len(self.releases), 0)
 
     @property
     def takes_release(self) -> bool:
-        """Whether a release may be counted here."""
+        """Whether a release may be counted in this entry."""
         return not self.is_plan and not self.voided and (self.left > 0 or self.reserved.keeps)
 
     @property
     def charge(self) -> Charge:
-        """Charge of its release, or at its worst of those to come."""
+        """Charge of the entry: of its releases, and the worst charge of each release to come."""
         each = self.reserved.charge
         if self.reserved.keeps and not self.voided:
             return each
@@ -109,7 +109,7 @@ class Ledger:
         return self.heads[-1]
 
     def total(self, population: str = EVERYBODY) -> Charge:
-        """Sum of all charges that concern a population; without one, of the population that lost most."""
+        """Sum of all charges about a population; by default about the population that lost most."""
         everybody = self._totals.get(EVERYBODY, Charge())
         if population != EVERYBODY:
             return everybody + self._totals.get(population, Charge())
@@ -135,7 +135,7 @@ class Ledger:
         return found
 
     def planned(self, task_sha256: str, population: str = EVERYBODY) -> Entry | None:
-        """Entry of a declared plan of this task, about this population, of which releases are left; None if none is."""
+        """Entry of a declared plan for a task and a population that has releases left; None without one."""
         for entry in self.entries.values():
             of = entry.reserved
             if entry.left and entry.is_plan and (of.task_sha256, of.population) == (task_sha256, population):
@@ -143,7 +143,7 @@ class Ledger:
         return None
 
     def require_room(self, charge: Charge, population: str, what: str) -> None:
-        """Refuse a reservation that does not fit.
+        """Refuse a reservation that does not fit into what is left of the budget.
 
         Raises:
             BudgetExceededError: if the cap would not hold any more, or does not already.
@@ -199,7 +199,7 @@ class Ledger:
         self.at = max(self.at, event.at)
 
     def _entry_after(self, event: LedgerEvent) -> Entry:
-        """Entry of a line as it is after the line; refused if the line does not follow."""
+        """Entry after a new line about it; refused if the line does not follow from earlier ones."""
         entry = self.entries.get(event.id)
         match event:
             case Reserved(of_plan="") if entry is None:
@@ -217,7 +217,7 @@ class Ledger:
         raise LocalProtocolError("a line of the ledger must follow from those before it; it does not.")
 
     def require_void(self, id_: str, *, destroyed: bool) -> Entry:
-        """Entry whose rest may be taken back: one of which nobody can have seen a report.
+        """Entry whose remaining releases may be taken back, since nobody can have seen their reports.
 
         Args:
             id_: of the entry.

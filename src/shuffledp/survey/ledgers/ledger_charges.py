@@ -1,4 +1,4 @@
-"""Charges of a task in a privacy ledger: at its worst before anybody is asked, and of a release by who came."""
+"""Charges of a task in a privacy ledger: the worst case beforehand, and of a release by its people."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -18,7 +18,7 @@ from shuffledp.survey.task import Task
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """Charge of a release, the honest people that it counts, and what it loses of the order inside groups."""
+    """Charge of a release, its honest people, and its loss about the order inside groups."""
 
     charge: Charge
     people: int
@@ -27,7 +27,7 @@ class Loss:
 
 
 def worst_loss(task: Task, remainder: float) -> Loss:
-    """Loss of a release of a task before anybody is asked: by as few honest people as it may be released with.
+    """Largest loss of a release of a task, before anybody is asked: with the fewest honest people.
 
     Where only the people who come tell the protocol, as with groups or a graph, it is what their devices guarantee by
     themselves.
@@ -65,7 +65,7 @@ def loss_of_release(release: EarlierRelease, remainder: float) -> Loss:
 
 
 def charge_of_models(models: Sequence[ProtocolModel], remainder: float) -> Charge:
-    """Charge of one release of these protocols, each shuffled by itself; no more than their devices' own guarantee."""
+    """Charge of one release of separately shuffled protocols, at most their devices' own guarantee."""
     return sum((_charge(model, remainder / len(models)) for model in models), Charge())
 
 
@@ -82,7 +82,7 @@ def read_release(path: Path) -> EarlierRelease:
 
 
 def _smallest_batch(column: Column) -> int:
-    """Fewest people of a release: the task's minimum batch, or those whose noise the protocol needs beside fakes."""
+    """Fewest people of a release: the minimum batch, or more if the protocol's noise needs them, besides fakes."""
     return max(column.release.minimum_batch, column.randomizer.least_people + column.people.fakes)
 
 

@@ -54,11 +54,11 @@ class Charge(Described):
         return Charge(squared=self.squared * count, remainder=self.remainder * count)
 
     def less(self, part: "Charge") -> "Charge":
-        """Charge without a part of it."""
+        """This charge less a part of it."""
         return Charge(squared=self.squared - part.squared, remainder=self.remainder - part.remainder)
 
     def capped(self, most: "Charge") -> "Charge":
-        """Smaller of two charges in each part; both parts of a reservation hold for the release."""
+        """This charge if it fits into another one in both parts, else the other one."""
         if self.squared <= most.squared and self.remainder <= most.remainder:
             return self
         return most
@@ -112,7 +112,7 @@ class LedgerTerms(Described):
 
     @property
     def budget(self) -> Charge:
-        """Budget that guarantees the cap: D is a fiftieth of delta, M the most that is left."""
+        """Budget that guarantees the cap: a fiftieth of delta for remainders, the rest for squared losses."""
         remainders = self.delta * _SHARE_OF_REMAINDERS
         return Charge(
             squared=math.floor(squares_within(self.cap, remainders, delta=self.delta) * UNIT),
@@ -121,12 +121,12 @@ class LedgerTerms(Described):
 
     @property
     def remainder_each(self) -> float:
-        """Remainder d that each foreseen release may be charged, so that all of them fit; 0 if delta is too small."""
+        """Largest remainder d of each foreseen release such that all releases fit; 0 if delta is too small."""
         return max(self.budget.remainder // self.releases - _ROUNDED_UP, 0) / UNIT * (1 - 1e-11)
 
 
 class LedgerEvent(Described):
-    """Base of the further lines of a ledger: each is about the entry ``id``, and was written at a time in UTC."""
+    """Base of a ledger's further lines, each about the entry ``id`` and written at a time in UTC."""
 
     __slots__ = ()
     tag_key = "event"
@@ -172,7 +172,7 @@ class Reserved(LedgerEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Released(LedgerEvent):
-    """Release of a reservation: what it is charged now that it is known who came.
+    """Line on a release of a reservation, with the charge by the people who really took part.
 
     Args:
         id: of the entry.
@@ -199,7 +199,10 @@ class Released(LedgerEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Voided(LedgerEvent):
-    """End of what is left of a reservation, of which nobody can have seen a report; with the reason in words."""
+    """Line that takes back the rest of a reservation, with the reason in words.
+
+    Nobody can have seen a report of that rest.
+    """
 
     event = "void"
     id: str
@@ -232,7 +235,7 @@ class LedgerMark:
 
     @property
     def remark(self) -> str:
-        """Remark of a statement: what holds for all releases of the ledger."""
+        """Remark of a statement on the joint loss of all releases of the ledger."""
         return (
             f"Entry {self.entry[:12]} of the privacy ledger {self.nonce[:12]}: all its releases about the same people "
             f"lose together at most epsilon = {self.cap:g} at delta = {self.delta:g}, however results of earlier ones "

@@ -1,4 +1,4 @@
-"""Comparisons of a task before there is any data: how many there are, and the least difference that each finds."""
+"""Planned comparisons of a task: their number, and the least difference that each can find."""
 
 from math import comb
 from typing import cast
@@ -20,7 +20,7 @@ _REGIONS = 2  # as long as nobody knows how many there will be
 
 
 def planned_comparisons(task: Task, column: Column, model: ProtocolModel) -> tuple[LeastDifference, ...]:
-    """Least differences found in one private column, counting what the task compares in all of them.
+    """Least differences that comparisons of one column can find, counting comparisons in all columns.
 
     Regions are taken to be two, with half of the people each. Nothing is said of means and of tests of independence,
     nor of a shuffle that adds or loses reports.
@@ -49,13 +49,13 @@ def planned_comparisons(task: Task, column: Column, model: ProtocolModel) -> tup
 
 
 def _is_mirrored(column: Column) -> bool:
-    """Whether a column has two options of which people choose one, so that one share tells the other."""
+    """Whether a column is a choice between two options, so that one share gives the other."""
     model = column.randomizer.randomizer().model
     return len(column.randomizer.offered) == 2 and isinstance(model, FrequencyModel) and model.domain_size == 2
 
 
 def _number(column: Column, kind: Compared) -> int:
-    """Comparisons of one kind in a column."""
+    """Number of comparisons of one kind in a column."""
     if kind not in column.comparable:
         return 0
     options = len(column.randomizer.offered or column.randomizer.targets)

@@ -303,7 +303,10 @@ def require_planned(column: Column, num_users: int, around: Around | None = None
 def column_plan(
     column: Column, num_users: int, shuffler: Shuffler, *, alone: bool = False, sharp: bool = True
 ) -> ColumnPlan:
-    """The plan of one private column; ``alone`` leaves out other randomizers, and not ``sharp`` what takes seconds."""
+    """Plan of one private column; ``alone`` leaves out other randomizers.
+
+    Without ``sharp``, bounds that take seconds are left out.
+    """
     model = column.model(num_users, shuffler)
     people, delta, chosen = model.num_senders, column.release.delta, column.randomizer
     unit = chosen.unit_of(people)
@@ -327,7 +330,7 @@ def column_plan(
 
 
 def _option(column: Column, num_users: int, shuffler: Shuffler | None, unit: float) -> Option:
-    """A randomizer with its errors; ``unit`` converts the error of an average to the unit of the task's statistic."""
+    """A randomizer with its errors; ``unit`` scales the error of an average to the task's statistic."""
     section = column.randomizer
     model, error = column.model(num_users, shuffler), section.expected_error(num_users)
     return option_of(section.kind, model, error, delta=column.release.delta, chosen=False, unit=unit)

@@ -92,16 +92,19 @@ class WeeksPlan:
 
     @property
     def epsilon(self) -> float:
-        """Central loss of all weeks together, from above."""
+        """Upper bound on the central loss of all weeks together."""
         return epsilon_of(self.statement.guarantee)
 
     @property
     def sent(self) -> float:
-        """Loss of all that one person sends in all weeks, if nothing were shuffled."""
+        """Loss of everything that one person sends in all weeks, as if nothing were shuffled."""
         return self.num_weeks * math.fsum(each.epsilon0 for each in self.columns)
 
     def warnings(self, of: WeeklyErrors) -> tuple[str, ...]:
-        """Warnings of one column, whose errors then say nothing, as where no word could be found in any week."""
+        """Warnings about one column, for example that no word could be found in any week.
+
+        With a warning, the column's errors say nothing.
+        """
         column = self.task.columns[self.columns.index(of)]
         model, delta = column.model(self.num_users), column.release.delta
         found = column.randomizer.plan(model, delta=delta, alone=True)
@@ -177,7 +180,7 @@ def plan_weeks(
 
 
 def _require_weekly(task: Task) -> None:
-    """Refuse a task whose weeks cannot be solved for, or do not compose as releases of this task alone."""
+    """Refuse a task that cannot be planned for weeks, such as one without a uniform shuffle."""
     if not task.shuffler.is_uniform or any(column.randomizer.key != Question.key for column in task.columns):
         raise InvalidParameterError(
             "the task must have a uniform shuffle of everybody and a randomizer in each column to be planned for "
@@ -220,7 +223,9 @@ def _with_columns(task: Task, columns: Sequence[Column]) -> Task:
 def _solved(
     columns: Sequence[Column], num_users: int, num_weeks: int, target: float, near: float
 ) -> tuple[Column, ...]:
-    """The columns with nearly the largest local loss, in four digits, at which all weeks together meet the target.
+    """Columns with nearly the largest local loss at which all weeks together meet the target.
+
+    The loss has four digits.
 
     The parameter mu of the Gaussian mechanism with the loss of all weeks is about proportional to that of the normal
     limit of one binary response, 2 sinh(epsilon0 / 2) / sqrt(n). Each step follows the line through the last two values
@@ -254,7 +259,7 @@ def _solved(
 
 
 def _differing(column: Column) -> int:
-    """Number of a person's messages in one week that two answers can differ in."""
+    """Most of one person's weekly messages that can differ between two answers."""
     local = column.randomizer.randomizer().model
     return local.most_differing if isinstance(local, TicksModel) and local.separate is not None else 1
 
@@ -268,7 +273,7 @@ def _loss(columns: tuple[Column, ...], num_users: int, num_weeks: int) -> float:
 
 
 def _errors(column: Column, num_users: int, num_weeks: int, once: Column | None) -> WeeklyErrors:
-    """Errors of one column, beside those of asking ``once``."""
+    """Weekly errors of one column, with the errors of asking only ``once``."""
     week = _error(column, num_users)
     local = column.randomizer.randomizer().model
     return WeeklyErrors(

@@ -52,7 +52,7 @@ class NumberInBins(Ranged, CategoryQuestion):
         self.require_known_sums()
 
     def to_dict(self) -> dict[str, Any]:
-        """The keys of the table; of the keys that define the bins, only those given."""
+        """Keys of the table; keys that define the bins are there only if given."""
         table = super(NumberInBins, self).to_dict()
         return {key: value for key, value in table.items() if value is not None}
 
@@ -65,7 +65,7 @@ class NumberInBins(Ranged, CategoryQuestion):
         return Bins.equal(lower=self.lower, upper=self.upper, number=self.bins, clip=self.clips)
 
     def read(self, answers: AnswerColumns) -> Read:
-        """Numbers of the bins."""
+        """Bin numbers of the answers."""
         numbers, wrong, missing = answers.in_range(0, self.ends, clip=self.clips, whole=False, title=self.title)
         return self.divided().of(np.where(wrong | missing, self.ends[0], numbers)), wrong, missing
 

@@ -1,4 +1,4 @@
-"""Question with one answer out of many, by a response that hides under messages of everybody with uniform answers."""
+"""Question with one answer out of many, whose response hides among everybody's random messages."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -25,7 +25,10 @@ EMPTY = "(no message)"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlanketedChoice(SingleChoice):
-    """Choice of one of many categories, by k-RR and ``blanket_messages`` of each person with a uniform category."""
+    """Choice of one of many categories, by k-RR hidden among uniformly random messages.
+
+    Each person sends ``blanket_messages`` of them.
+    """
 
     answers: ClassVar[str] = "blanketed"
     takes: ClassVar[str] = "blanketed"
@@ -70,7 +73,7 @@ class BlanketedChoice(SingleChoice):
         return cast(BlanketedResponseModel, self.randomizer().model)
 
     def expected_error(self, num_users: int) -> ExpectedError:
-        """Expected errors of a category that as many people hold as any other."""
+        """Expected errors of a category's share, where all categories are equally common."""
         return blanket_errors(self.model, num_users)
 
     def curator_beside(self, protocol: ProtocolModel, stated: Guarantee) -> TrustedCurator | None:
@@ -78,16 +81,16 @@ class BlanketedChoice(SingleChoice):
         return curator_beside(replace(protocol, local=self.model.response), stated)
 
     def plan(self, protocol: ProtocolModel, *, delta: float, alone: bool) -> BlanketPlan | None:
-        """Messages that other losses need."""
+        """Plan of the messages that other losses need; None if ``alone``."""
         return None if alone else blanket_plan(protocol, delta)
 
     def alternatives(self) -> dict[str, type[Question]]:
-        """No others at the same local loss: what they lose together is another matter."""
+        """No other randomizers, since none is comparable at the same local loss."""
         return {}
 
     @classmethod
     def planned(cls, epsilon0: float, numbers: Mapping[str, float]) -> dict[str, Any]:
-        """Keys of the table with the planner's number of invented categories, and a message of each person."""
+        """Keys of the table with the planner's number of invented categories, and one message of each person."""
         return {**super(BlanketedChoice, cls).planned(epsilon0, numbers), "blanket_messages": 1.0}
 
     def named(self, reports: "pa.Table") -> "pa.Table":

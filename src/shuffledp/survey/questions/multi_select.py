@@ -115,13 +115,13 @@ class MultiSelect(Question):
         return super(MultiSelect, cls).from_dict(data)
 
     def to_dict(self) -> dict[str, Any]:
-        """All keys of the table; of those with a default, only others."""
+        """Keys of the table, without keys at their usual values."""
         table = super(MultiSelect, self).to_dict()
         usual = {"separator": SEPARATOR, "option_columns": [], "pairs": False, "local_at_most": None}
         return {key: value for key, value in table.items() if key not in usual or value != usual[key]}
 
     def within(self, circumstances: Circumstances) -> Self:
-        """The section as part of a task; messages about single options need a shuffle that loses and adds none."""
+        """The section as part of a task; refused for a shuffle that may lose or add messages."""
         if circumstances.shuffler not in ("uniform", "none") or circumstances.in_strata:
             raise InvalidParameterError(
                 f"[shuffler] kind must be 'uniform' or 'none', without by and weight, where people tick options; got "
@@ -137,12 +137,12 @@ class MultiSelect(Question):
 
     @property
     def num_options(self) -> int:
-        """Number of options, with the one for people who did not answer."""
+        """Number of options, with those for people who did not answer or were not asked."""
         return len(self.targets)
 
     @property
     def targets(self) -> tuple[str, ...]:
-        """The options, with those for people who did not answer, and who were not asked."""
+        """Options, with further ones for people who did not answer or were not asked."""
         return (*self.options, *[MISSING_CATEGORY] * self.missing_category, *[NOT_ASKED] * self.follow_up)
 
     @property
@@ -151,12 +151,12 @@ class MultiSelect(Question):
         return self.options
 
     def gave(self, values: NDArray[Any], place: int) -> NDArray[np.bool_]:
-        """Mask of the ticks that hold the option at this place."""
+        """Mask of the answers in which the option at a place is ticked."""
         return np.asarray(values[:, place], dtype=np.bool_)
 
     @property
     def read_from(self) -> tuple[str, ...]:
-        """Columns of truth values in place of the private column; none where that holds lists."""
+        """Columns of truth values, one for each option; empty where the private column holds lists."""
         return self.option_columns
 
     def require_columns(self, columns: Sequence[str]) -> None:
@@ -168,7 +168,7 @@ class MultiSelect(Question):
             )
 
     def read(self, answers: AnswerColumns) -> Read:
-        """Ticks as truth values, shape (rows, options), without the one for people who did not answer."""
+        """Ticks as truth values, shape (rows, options), without the option for missing answers."""
         if not self.option_columns:
             return answers.tick_lists(0, self.options, self.separator)
         parts = [answers.tick_column(place, option) for place, option in enumerate(self.options)]
@@ -177,11 +177,11 @@ class MultiSelect(Question):
         return ticks, wrong, missing
 
     def in_place_of_missing(self, values: NDArray[Any], missing: NDArray[np.bool_]) -> NDArray[Any]:
-        """Ticks with one more option, ticked by those who did not answer, and by nobody else."""
+        """Ticks with one more option, ticked by exactly the people who did not answer."""
         return np.concatenate([values & ~missing[:, np.newaxis], missing[:, np.newaxis]], axis=1)
 
     def where_not_asked(self, values: NDArray[Any], asked: NDArray[np.bool_]) -> NDArray[Any]:
-        """Ticks with one more option, ticked by those who were not asked, and by nobody else."""
+        """Ticks with one more option, ticked by exactly the people who were not asked."""
         return self.in_place_of_missing(values, ~asked)
 
     def analyzer(self, *, level: float, columns: tuple[str, ...]) -> TickAnalyzer:
@@ -190,15 +190,15 @@ class MultiSelect(Question):
         return TickAnalyzer(level=level, pairs=self.pairs)
 
     def plan(self, protocol: ProtocolModel, *, delta: float, alone: bool) -> TickWays | None:
-        """All ways of asking, at the central loss of this one."""
+        """Comparison of all ways of asking, at the central loss of this question."""
         return None if alone else tick_ways(protocol, delta, self.local_at_most)
 
     def alternatives(self) -> dict[str, type[Question]]:
-        """No others at the same loss of one message: `plan` has them at the same central loss."""
+        """No other randomizers: `plan` compares other ways at the same central loss."""
         return {}
 
     def typed_answers(self, columns: Sequence[str]) -> tuple[tuple[object, ...], ...]:
-        """Options joined by the separator, or yes and no about each."""
+        """Answers that can be typed: options joined by the separator, or yes and no for each column."""
         if self.option_columns:
             return (("yes", "no"),) * len(columns)
         return ((f"{self.separator} ".join(self.options),),)
@@ -209,7 +209,7 @@ class MultiSelect(Question):
         return [{"ticks": [printable(each) for each in self.options], "at_most": self.at_most}]
 
     def page_names(self, words: Any) -> list[str]:
-        """Options as the page shows them, in its own ``words`` those that are no answer."""
+        """Options as the page shows them; non-answers are in the page's own ``words``."""
         return [*map(printable, self.options), *self.no_answers(words)]
 
     @classmethod
@@ -250,7 +250,7 @@ class MultiSelect(Question):
 
 
 def usual_way(data: Mapping[str, Any]) -> str:
-    """Default way: all sets for pairs, one option where columns lose too much by themselves.
+    """Default way of asking: all sets for pairs, one option where columns lose too much, else columns.
 
     Example:
         >>> asked = {"options": ["a", "b", "c"], "at_most": 3, "epsilon0": 2.0}

@@ -37,7 +37,7 @@ class NumberInRange(Ranged, MeanQuestion):
         self.randomizer()  # refuses, before a collection, keys that cannot be represented
 
     def read(self, answers: AnswerColumns) -> Read:
-        """Numbers in the range."""
+        """Answers as numbers in the range."""
         return answers.in_range(0, self.ends, clip=self.clips, whole=False, title=self.title)
 
     @property

@@ -1,4 +1,4 @@
-"""Question for an open answer: a short text over a set that nobody knows beforehand; frequent words are found."""
+"""Question for an open answer: a short text, of which the frequent words are found."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -34,7 +34,7 @@ epsilon0 = 6.0  # of one report without the shuffle, which alone hides who wrote
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenAnswer(Question):
-    """Short text, of which the words that many people wrote are found, with the shares of people who did.
+    """Short text; words that many people wrote are found, with the shares of these people.
 
     ``code`` and ``length`` say how texts become bits, the same number for everybody; ``known`` are words offered beside
     the free field, whose shares are estimated in any case; ``alpha`` bounds the chance of any false word.
@@ -74,7 +74,7 @@ class OpenAnswer(Question):
 
     @property
     def num_bits(self) -> int:
-        """Bits of every code."""
+        """Number of bits of every code."""
         return self.text_code.num_bits
 
     def randomizer(self) -> MaskedPrefixes:
@@ -87,7 +87,7 @@ class OpenAnswer(Question):
         return self.randomizer().model
 
     def read(self, answers: AnswerColumns) -> Read:
-        """Codes in chunks of the normalized texts; a text of which nothing is left is a missing answer."""
+        """Codes of the normalized texts in chunks; a text that becomes empty is a missing answer."""
         code, model = self.text_code, self.model
         texts, wrong, missing = answers.texts(0, lambda text: code.normalized(text)[0])
         bits = {text: code.bits_of(text) for text in set(texts.tolist())}
@@ -106,32 +106,32 @@ class OpenAnswer(Question):
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """All keys of the table, defaults included; without ``missing_category`` where nothing is sent of no answer."""
+        """Keys of the table, defaults included; ``missing_category`` only if it is set."""
         table = super(OpenAnswer, self).to_dict()
         return {key: value for key, value in table.items() if value or key != "missing_category"}
 
     def in_place_of_missing(self, values: NDArray[Any], missing: NDArray[np.bool_]) -> NDArray[Any]:
-        """Codes with the one that no text has for those who gave no answer."""
+        """Codes in which people who gave no answer have a code that no text has."""
         model = self.model
         nothing = chunked([self.text_code.no_answer], model.num_bits, model.prefix_bits)
         return np.where(missing[:, np.newaxis], nothing, values)
 
     def where_not_asked(self, values: NDArray[Any], asked: NDArray[np.bool_]) -> NDArray[Any]:
-        """Codes with that of the empty text, which no answer has, for those who were not asked."""
+        """Codes in which people who were not asked have the code of the empty text, which no answer has."""
         return np.where(asked[:, np.newaxis], values, 0)
 
     @property
     def targets(self) -> tuple[str, ...]:
-        """The known words alone: others are found, and not listed beforehand."""
+        """Known words alone; other words are found later, and not listed beforehand."""
         return self.known
 
     def named_rows(self, estimate: Estimate, column: str) -> Estimate:
-        """The estimate as it is, whose rows are words already."""
+        """The estimate unchanged, since its rows are named by words already."""
         del column
         return estimate
 
     def expected_error(self, num_users: int) -> ExpectedError:
-        """Errors for a word of the least share that is found; of everybody's, if none is."""
+        """Errors for a word of the least share that is found; for a word of all people, if none is found."""
         share = least_share(self.model, num_users, alpha=self.alpha) or 1.0
         noise, sampling = word_errors(self.model, num_users, share)
         return ExpectedError(
@@ -139,7 +139,7 @@ class OpenAnswer(Question):
         )
 
     def curator_beside(self, protocol: ProtocolModel, stated: Guarantee) -> TrustedCurator | None:
-        """No curator: which words they would find is not worked out."""
+        """No curator, since the words that a curator would find are not worked out."""
         del protocol, stated
         return None
 
@@ -155,7 +155,7 @@ class OpenAnswer(Question):
         return [field | ({"no_answer": str(code.no_answer)} if self.missing_category else {})]
 
     def page_names(self, words: Any) -> list[str]:
-        """No names of reports: a report of a text is shown as the part of it that it is about."""
+        """No names of reports: the page shows the part of the text that a report is about."""
         del words
         return []
 
@@ -165,5 +165,5 @@ class OpenAnswer(Question):
         return {"epsilon0": epsilon0, "code": "letters", "length": int(numbers["length"])}
 
     def with_missing_category(self) -> Self:
-        """The section where people who gave no answer send a code that no text has."""
+        """The section with a code of its own for people who gave no answer."""
         return cast(Self, replace(cast(Any, self), missing_category=True))

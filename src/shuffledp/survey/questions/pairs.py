@@ -1,4 +1,4 @@
-"""Question with two choices of one person, in two private columns, that are randomized jointly: a cross table."""
+"""Question with two choices of one person, randomized jointly and estimated as a cross table."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -45,7 +45,7 @@ class PairOfChoices(CategoryQuestion):
         self.require_known_sums()
 
     def read(self, answers: AnswerColumns) -> Read:
-        """Numbers of the pairs; a pair is missing if either answer is."""
+        """Numbers of the pairs; a pair is missing if one of its answers is missing."""
         (first, *of_first), (second, *of_second) = (
             answers.categories(place, each) for place, each in enumerate(self.categories)
         )

@@ -45,26 +45,26 @@ class AnswerColumns(Protocol):
     clipped: int  # answers moved to an end of the range so far
 
     def categories(self, place: int, categories: tuple[Category, ...]) -> Read:
-        """Numbers of categories."""
+        """Answers of a column as numbers of categories."""
 
     def in_range(self, place: int, ends: tuple[float, float], *, clip: bool, whole: bool, title: str) -> Read:
-        """Numbers in a range, those outside moved to its nearer end."""
+        """Answers of a column as numbers in a range; with ``clip``, others are moved to its nearer end."""
 
     def lists(self, place: int, length: int, wanted: str, fits: Callable[[NDArray[np.float64]], Any]) -> Read:
-        """Lists of numbers, shape (rows, length); ``fits`` tells of such lists whether they are ``wanted``."""
+        """Answers of a column as lists of numbers, shape (rows, length); ``fits`` tells valid lists."""
 
     def texts(self, place: int, spelled: Callable[[str], str]) -> Read:
-        """Texts as they are ``spelled``; one of which nothing is left is missing."""
+        """Answers of a column as texts in one spelling; a text that becomes empty is missing."""
 
     def tick_lists(self, place: int, options: tuple[str, ...], separator: str) -> Read:
         """Ticks, shape (rows, options), from lists of options or from texts that join them by the separator."""
 
     def tick_column(self, place: int, option: str) -> Read:
-        """Whether the option was ticked, from a column of its own."""
+        """Truth values of one option, from a column of its own."""
 
 
 class Question(Section):
-    """Question with its randomizer; ``kind`` names the latter in its registry, from which subclasses are generated."""
+    """Question with its randomizer; subclasses are generated from the registry of randomizers."""
 
     __slots__ = ()
     tag_key: ClassVar[str] = "kind"
@@ -95,7 +95,7 @@ class Question(Section):
 
     @classmethod
     def members(cls) -> dict[str, type[Self]]:
-        """The sections of all randomizers that fit, by kind and sorted; of this base, each with its usual question."""
+        """Sections of all randomizers that fit the question, sorted by kind."""
         kinds = mechanisms("randomizer").items()
         own = getattr(cls, "answers", None)
         fit = {kind: each for kind, each in kinds if own is None or each.answers == cls.takes}
@@ -119,18 +119,18 @@ class Question(Section):
 
     @abstractmethod
     def read(self, answers: AnswerColumns) -> Read:
-        """Answers of a batch in the form that the randomizer takes, with masks of wrong and of missing ones."""
+        """Answers of a batch in the form that the randomizer takes, with masks of wrong and of missing answers."""
 
     @abstractmethod
     def analyzer(self, *, level: float, columns: tuple[str, ...]) -> Analyzer[Any]:
-        """The analyzer of its reports for these columns, with intervals of this coverage."""
+        """Analyzer of the question's reports for these columns, with intervals of coverage ``level``."""
 
     def expected_error(self, num_users: int) -> ExpectedError:
         """Expected errors with this number of people if all their reports arrive."""
         return expected_error(self.randomizer().model, num_users)
 
     def local_errors(self, num_users: int) -> dict[str, float]:
-        """Standard errors, by kind, of randomizers that need no shuffler; empty where the task's own is one of them."""
+        """Standard errors of randomizers that need no shuffler, by kind; empty if the task uses one of them."""
         del num_users
         return {}
 
@@ -160,28 +160,28 @@ class Question(Section):
 
     @property
     def read_from(self) -> tuple[str, ...]:
-        """Columns of the input that the answers are in, in place of the private column; empty for that one."""
+        """Columns of the input with the answers, in place of the private column; empty for the column itself."""
         return ()
 
     def in_place_of_missing(self, values: NDArray[Any], missing: NDArray[np.bool_]) -> NDArray[Any]:
-        """Answers with the last category in the place of those that are missing."""
+        """Answers with the category for missing answers where an answer is missing."""
         return np.where(missing, len(self.targets) - 1 - self.follow_up, values)
 
     def where_not_asked(self, values: NDArray[Any], asked: NDArray[np.bool_]) -> NDArray[Any]:
-        """Answers with "(not asked)", the last category, in the place of those of people who were not asked."""
+        """Answers with "(not asked)", the last category, for people who were not asked."""
         return np.where(asked, values, len(self.targets) - 1)
 
     @property
     def offered(self) -> tuple[str, ...]:
-        """Answers by name, to compare and to ask another question after; empty where there are none."""
+        """Names of answers for comparisons and follow-up questions; empty where there are none."""
         return ()
 
     def gave(self, values: NDArray[Any], place: int) -> NDArray[np.bool_]:
-        """Mask of the answers that are the one at this place of those `offered`, or hold it."""
+        """Mask of the answers that are, or contain, the answer at a place in `offered`."""
         return np.asarray(values == place)
 
     def as_follow_up(self) -> Self:
-        """The section of a question with "(not asked)" as one more answer; refused where it cannot be.
+        """The section of a question with "(not asked)" as one more answer.
 
         Raises:
             InvalidParameterError: for answers that are averaged, or given in pairs.
@@ -217,12 +217,12 @@ class Question(Section):
         return curator_beside(protocol, stated)
 
     def plan(self, protocol: ProtocolModel, *, delta: float, alone: bool) -> FamilyPlan | None:
-        """Plan that is added to that of a collection, None for none; ``alone`` leaves out other ways to ask."""
+        """Plan of the question that a collection's plan adds, or None; ``alone`` leaves out other ways to ask."""
         del protocol, delta, alone
         return None
 
     def unit_of(self, num_users: int) -> float:
-        """Factor from an average over this number of people to the unit of the estimate."""
+        """Factor that turns an average over this number of people into the unit of the estimate."""
         del num_users
         return 1.0
 
@@ -246,16 +246,16 @@ class Question(Section):
         return ()
 
     def typed_answers(self, columns: Sequence[str]) -> tuple[tuple[object, ...], ...]:
-        """Answers that can be typed for each column, in words; empty where that is any number."""
+        """Answers that can be typed for each column, in words; empty where any number can be typed."""
         return self.categories_of_answers or ((),) * len(columns)
 
     def page_fields(self, columns: Sequence[str]) -> list[dict[str, Any]]:
-        """Fields of the page for respondents, one for each column: what its script reads; none where it cannot ask."""
+        """Fields of the page for respondents, one for each column; empty if the page cannot ask the question."""
         del columns
         return []
 
     def no_answers(self, words: Any) -> list[str]:
-        """Names of the answers that are none, in the page's ``words``."""
+        """Names of non-answers, such as "(not asked)", in the page's ``words``."""
         said = {"no_answer": self.missing_category, "not_asked": self.follow_up}
         return [words.told(name) for name, holds in said.items() if holds]
 
@@ -275,7 +275,7 @@ class Question(Section):
         return FORMS[self.mechanism.file_form][0](reports, self.targets)
 
     def numbered(self, reports: "pa.Table") -> "pa.Table":
-        """Inverse of `named`; a column that `named` cannot have written becomes no valid report."""
+        """Inverse of `named`; a column that `named` cannot have written yields invalid reports."""
         return FORMS[self.mechanism.file_form][1](reports, self.targets)
 
     @abstractmethod
@@ -320,7 +320,7 @@ class CategoryQuestion(Question):
             ) from None
 
     def page_names(self, words: Any) -> list[str]:
-        """Names of the categories as the page shows them, in its own ``words`` those that are no answer."""
+        """Names of the categories as the page shows them; non-answers are in the page's own ``words``."""
         return [*map(printable, self.names), *self.no_answers(words)]
 
     def with_missing_category(self) -> Self:
@@ -353,7 +353,7 @@ class MeanQuestion(Question):
 
 
 class Ranged:
-    """Keys of a range of numbers: `ends`, and what becomes of numbers outside by ``out_of_range``."""
+    """Keys of a range of numbers: its `ends`, and the treatment of numbers outside."""
 
     __slots__ = ()
     lower: Any

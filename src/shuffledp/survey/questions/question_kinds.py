@@ -41,7 +41,7 @@ def _has_lists(key: str) -> Callable[[Table], bool]:
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """Line of the registry: the class by its dotted name, and how a table ``[randomizer]`` without a name tells it."""
+    """Line of the registry: a question's class, and a test that recognizes its table ``[randomizer]``."""
 
     place: str
     is_meant: Callable[[Table], bool] = _never
@@ -67,7 +67,7 @@ def question_type(name: str) -> "type[Question]":
 
 
 def read_question(title: str, block: Table, table: Table, otherwise: Any) -> "tuple[Table, Question]":
-    """The question of a private column from its ``block`` and table ``[randomizer]``, and the rest of the block.
+    """Rest of a private column's ``block``, and the question read from its table ``[randomizer]``.
 
     ``otherwise`` is the base of all, by which a table is refused that is of none.
     """
@@ -93,7 +93,7 @@ def read_question(title: str, block: Table, table: Table, otherwise: Any) -> "tu
 
 
 def with_question(title: str, data: Table) -> Table:
-    """A table of the task file with its table ``[randomizer]``, or one in its place, read; refused with both."""
+    """Table of a task with its question read from ``[randomizer]``, or from a table in its place; refused with both."""
     from shuffledp.survey.questions.question import Question
 
     if not isinstance(data, Mapping):
@@ -112,7 +112,7 @@ def with_question(title: str, data: Table) -> Table:
 
 
 def as_written(table: Table, section: "Question | type[Question]") -> dict[str, Any]:
-    """Inverse of `with_question`: the section under its name in the task file, with what the task has beside it."""
+    """Inverse of `with_question`: a table with its section under the name in the task file."""
     found = {section.key if key == "randomizer" else key: value for key, value in table.items()}
     if section.beside is None:
         return found

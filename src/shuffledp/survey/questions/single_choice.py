@@ -46,7 +46,7 @@ class SingleChoice(CategoryQuestion):
         return FrequencyAnalyzer(level=level)
 
     def plan(self, protocol: ProtocolModel, *, delta: float, alone: bool) -> FamilyPlan | None:
-        """Response under a blanket, where that errs far less at the same loss of everything released."""
+        """Plan of a blanket of random messages, where it errs far less at the same central loss; else None."""
         if alone:
             return None
         from shuffledp.planning.blanket_plan import better_blanket
