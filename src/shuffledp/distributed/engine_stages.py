@@ -1,4 +1,4 @@
-"""Three separate stages of a task on an engine: randomize, shuffle and analyze, each from files to files.
+"""Separate stages of a task on an engine (randomize, shuffle, analyze), each from files to files.
 
 A file of one machine is a folder of parts here; either reads the other's. A whole run, in `engine`, does
 the same without the folders in between.

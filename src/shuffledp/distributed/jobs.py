@@ -26,7 +26,9 @@ _MOST_TASKS_OF_DIGESTS = 200
 def unchanged(
     session: Any, files: Sequence[Path], folder: Path, seed: int | None, listed: StageFiles | None = None
 ) -> Iterator[Callable[..., Job]]:
-    """Context with a function that makes the `Job` of a stage and column; files that change during it are refused.
+    """Context with a function that makes the `Job` of a stage and column.
+
+    Files that change during the context are refused.
 
     It takes the stage, the column with its number, the folder of its parts, and the further arguments of `Job`.
 
@@ -75,7 +77,7 @@ def done_by(session: Any, job: Job, watch: Watch, steps: Sequence[str]) -> tuple
 
 
 def _worked(session: Any, job: Job, watch: Watch, steps: Sequence[str], run: Callable[[], list[Any]]) -> list[Any]:
-    """Results of a job, watched while it runs; raises the error of its first share that failed."""
+    """Results of a job, whose progress is watched; raises the error of the first share that failed."""
     with _watched(session, watch, steps):
         results = explained(run)
     _raise_first(job, [each for each in results if isinstance(each, tuple)])

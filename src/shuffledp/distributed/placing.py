@@ -34,7 +34,7 @@ _NO_FOLDER = Path()  # folder of the task file: groups from a file beside it are
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Placed:
-    """View before its reports are made: labels, public data of the labels, and the number of the report in each row.
+    """Order of a view without its reports: labels, their public data, and the number of the report in each row.
 
     Args:
         view: view with numbers in place of reports.
@@ -53,7 +53,9 @@ class Placed:
 
 @contextmanager
 def placed(job: Job, found: Sequence[PeopleFacts]) -> Iterator[Placed]:
-    """Context with the placement of a job's reports, drawn from facts about people; its files are removed at the end.
+    """Context with the placement of a job's reports, drawn from facts about people.
+
+    The files of the placement are removed at the end.
 
     Memory of this process: the public columns, the groups or strata of the people, and 40 bytes for each report.
 

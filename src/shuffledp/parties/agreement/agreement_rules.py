@@ -1,4 +1,4 @@
-"""Rules of an agreement of hosts, from the collection file: whose signatures count, and how many people are needed."""
+"""Rules of an agreement between hosts: whose signatures count, and how many people are needed."""
 
 from collections import Counter
 from collections.abc import Sequence

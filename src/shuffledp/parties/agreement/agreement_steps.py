@@ -139,7 +139,7 @@ class Held:
 
 
 def frozen(me: int, reveal: Reveal, signer: Signer) -> Held:
-    """State of a host with frozen sets: its commitment, and the reveal that it keeps to itself so far."""
+    """State of a host with frozen sets: its commitment, and its reveal, which other hosts do not get yet."""
     return Held(me=me).holding(signer.commitment(reveal), reveal)
 
 
@@ -200,7 +200,7 @@ def _check(held: Held, message: Agreeing, rules: AgreementRules) -> None:
 
 
 def _liar(held: Held, message: Agreeing, rules: AgreementRules) -> int | None:
-    """Number of a host that has signed contradictory messages; None if none is known."""
+    """Number of a host that has signed contradictory messages; None if no such host is known."""
     before = held.messages.get((Kind.COMMITMENT, message.host))
     committed = before.revealed_sha256 if isinstance(before, Commitment) else None
     if isinstance(message, Commitment):

@@ -1,4 +1,4 @@
-"""Invitations to print: one page with a QR code for each invited person, to cut out and hand over.
+"""Invitations to print: one page with a QR code for each invited person.
 
 Each code is a secret of one person. So the page is secret, too: only who hands out the codes may have it.
 """

@@ -114,7 +114,7 @@ def _banners(draft: Collection, words: PageWords) -> list[str]:
 
 
 def _origins(draft: Collection) -> list[str]:
-    """Origins that the page may contact: the shufflers, or relays in their place; and the issuer."""
+    """Origins that the page may contact: the issuer, and the shufflers or the relays in their place."""
     issuer = [] if draft.issuer is None or draft.ready_made else [draft.issuer.url]
     addresses = [*(draft.relays or [each.url for each in draft.hosts]), *issuer]
     return sorted({"{0.scheme}://{0.netloc}".format(urlsplit(each)) for each in addresses})

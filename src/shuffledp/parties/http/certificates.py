@@ -80,7 +80,7 @@ def _state_of(*files: str) -> tuple[tuple[int, int, int] | None, ...]:
 
 
 def _no_password() -> str:
-    """Empty password, so that no service waits for input at its start."""
+    """Empty password for a private key, so that no service waits for input at its start."""
     return ""
 
 

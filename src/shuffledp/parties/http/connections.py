@@ -49,7 +49,7 @@ class Limits(Section):
 
 
 class Connection(asyncio.Protocol, ABC):
-    """Connection that must bring its requests and read its answers in time.
+    """Connection with time limits for sending its requests and reading its answers.
 
     A subclass derives from one of the web server's protocols too, which depend on the parser of HTTP.
     """
@@ -120,7 +120,10 @@ class Connection(asyncio.Protocol, ABC):
 
     @abstractmethod
     def is_ahead(self) -> bool:
-        """Whether the next request began before the last answer; such a client must not be served for ever."""
+        """Whether the next request began before the last answer.
+
+        Otherwise one client could be served for ever.
+        """
 
     def waits_for_next(self) -> None:
         """Wait for the next request, after an answer."""

@@ -101,7 +101,7 @@ def authorization(scope: Scope) -> str:
 
 
 async def whole_body(scope: Scope, receive: Receive, *, media_type: str, most: int) -> bytes:
-    """Body of a request, if its type, length (at most ``most`` bytes) and time are right.
+    """Body of a request; refused if its type is wrong, or if it is too long or too slow.
 
     Raises:
         Refused: for another type, an encoded body, a body that is too long or too slow, or if the

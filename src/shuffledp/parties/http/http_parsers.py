@@ -23,7 +23,7 @@ class H11Connection(Connection, H11Protocol):
         self.begins()
 
     def handle_events(self) -> None:
-        """Handle received data, and end the wait when a request is complete or known to come from a party."""
+        """Handle received data; the wait ends when a request is complete, or known to come from a party."""
         super().handle_events()
         if self.cycle is not None and not self.cycle.response_complete:
             self.scope["extensions"] = self.extensions()

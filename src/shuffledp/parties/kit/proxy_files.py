@@ -51,7 +51,7 @@ class _Lines:
 
 
 def flaws_of(file: Path) -> list[Flaw]:
-    """Flaws of a configuration file of nginx or Caddy; empty if it does all that a kit's file does.
+    """Flaws of a configuration file of nginx or Caddy; empty if the file is as good as a kit's.
 
     Raises:
         InvalidParameterError: if it cannot be read, or is neither.

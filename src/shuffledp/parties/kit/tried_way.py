@@ -1,4 +1,4 @@
-"""Test report that goes the whole way of people's reports: sealed as a test, stored, opened and thrown away.
+"""Test report on the whole way of people's reports; the analyzer opens it and throws it away.
 
 Whoever carries it sees a report as any other: of equal length, to the same key, by the same request. The analyzer's key
 alone tells it apart; it is nobody's answer, and counts among ``tests`` of the release. A shuffler counts it among those
@@ -135,7 +135,7 @@ def _count_file(collection: Collection, folder: Path) -> Path:
 
 
 def send_test(collection: Collection, client: httpx.Client, *, token: str = "") -> ReportError | None:
-    """Reason for which the shuffler refused a test report; None if it is stored.
+    """Reason for which the shuffler refused a test report; None if the report is stored.
 
     Raises:
         RemoteProtocolError: if the shuffler does not answer in time, or breaks the protocol.

@@ -120,7 +120,7 @@ class Registered:
         return [OrganizerRequest.decode((folder / name).read_bytes()) for name in sorted(names, key=int)]
 
     def write_result(self, number: int, request: OrganizerRequest) -> None:
-        """Write one more result."""
+        """Write one more published result to the disk."""
         make_private(self.folder / _RESULTS)
         write(self.folder / _RESULTS / str(number), request.encode())
 
@@ -192,7 +192,7 @@ class MixFolder:
         return in_text(code)
 
     def registrant_by(self, code: bytes) -> str | None:
-        """Name of the registrant with this code; None if nobody has it."""
+        """Name of the registrant with this code; None if no registrant has the code."""
         digest = hashlib.sha256(code).hexdigest()
         return f"code {digest}" if (self.path / _CODES / digest).exists() else None
 

@@ -1,4 +1,4 @@
-"""Mix host at work: registers collections while it runs, keeps each until its end, and forgets it then."""
+"""Mix host at work: registers collections, and keeps each collection until its end."""
 
 import asyncio
 import time

@@ -22,7 +22,7 @@ def misfit(collection: Collection, terms: MixTerms, *, now: datetime) -> Problem
 
 
 def _is_of(collection: Collection, terms: MixTerms) -> bool:
-    """Whether the collection names this mix, by its own keys, and asks only for what a mix does."""
+    """Whether the collection names this mix with its own keys, and needs nothing that a mix cannot do."""
     task, issuer = collection.task, collection.issuer
     is_host = any(each.url == terms.url and each.key == terms.shuffler for each in collection.hosts)
     own = is_host and collection.gateway in (None, terms.gateway) and not collection.local

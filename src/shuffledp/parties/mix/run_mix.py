@@ -91,7 +91,7 @@ def mix_metrics_app(host: MixHost) -> Starlette:
 
 
 def listed(config: MixConfig) -> list[dict[str, object]]:
-    """Collections of a mix on the disk, each with its remaining files; also while the mix runs."""
+    """Collections of a mix on the disk, each with its remaining files; the mix may run meanwhile."""
     found = []
     for each in MixFolder(Path(config.state)).look():
         ended = each.ended()

@@ -1,4 +1,4 @@
-"""Folder of invitations: for each person a file, a link, a card to print and a mail, and the list for the issuer."""
+"""Folder of invitations: a file, link, card and mail for each person, and the list for the issuer."""
 
 import csv
 import hashlib

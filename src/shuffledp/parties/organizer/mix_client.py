@@ -1,4 +1,4 @@
-"""Client of a mix host, for an organizer: registers a collection, invites, reminds, closes, and publishes its result.
+"""Organizer's client of a mix host: registers, invites, reminds, closes, and publishes the result.
 
 A mix takes in and shuffles the answers of collections that others register. What it is told is signed by the
 collection's analyst, or shows a code or a key of a registrant; it never gets an answer in the clear.

@@ -59,7 +59,7 @@ def check_page(page: WebPage, client: httpx.Client) -> Collection | None:
 
 
 def _fetched(url: str, client: httpx.Client) -> bytes:
-    """Content at an address, as a browser would get it for the first time."""
+    """Content at an address, fetched as by a browser on its first visit."""
     content = bytearray()
     try:
         with client.stream("GET", url, headers={"Cache-Control": "no-cache"}) as answer:

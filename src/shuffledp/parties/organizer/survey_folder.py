@@ -1,4 +1,4 @@
-"""Files of a survey in one folder: the analyst's key, the task, the collection, its page, its link and its release."""
+"""Files of a survey in one folder: key, task, collection, page, link and release."""
 
 import os
 from collections.abc import Callable
@@ -27,7 +27,9 @@ _PRIVATE = 0o700
 
 @dataclass(frozen=True, slots=True)
 class SurveyFolder:
-    """Folder of one survey; its reader can read the release, and no more about a person than the release tells.
+    """Folder of one survey.
+
+    Its reader can read the release, and no more about a person than the release tells.
 
     Args:
         path: the folder.

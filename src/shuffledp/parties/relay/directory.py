@@ -1,4 +1,4 @@
-"""Directory of a relay: its members, their keys and their order, fixed and signed before a collection begins.
+"""Directory of a relay: members, keys and order, fixed and signed before a collection begins.
 
 Its digest is in the collection's id, so that a member who is shown other keys, or another order, is in
 another collection. The place in the directory numbers a member in the walk. Places follow from a digest of all
@@ -112,7 +112,7 @@ class Directory(Described):
         return {identity: place for place, identity in enumerate(self.identities)}
 
     def place_of(self, identity: bytes) -> int:
-        """Place of the member whose signing key this is.
+        """Place of the member with this signing key.
 
         Raises:
             InvalidParameterError: if the key belongs to no member.

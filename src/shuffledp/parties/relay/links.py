@@ -76,7 +76,7 @@ class Link:
         return secret
 
     def seal(self, key: bytes, number: int, plaintext: bytes) -> bytes:
-        """Envelope of a round, sealed with the link's key of that round, which must not be used again."""
+        """Envelope of a round, sealed with the link's key of that round; call it once for each round."""
         return AESGCM(_used(key)).encrypt(_NONCE, plaintext, self._bound(number))
 
     def open(self, key: bytes, number: int, envelope: bytes) -> bytes:
@@ -133,7 +133,7 @@ class LinkKeys:
         return replace(self, number=number + 1, outward=_followed(self.outward), inward=_followed(self.inward))
 
     def to_dict(self) -> dict[str, Any]:
-        """Keys in the form of the journal, which holds them as secrets."""
+        """Keys in the form that the journal stores; they are secret."""
         return {
             "number": self.number,
             "outward": {str(each): key.hex() for each, key in self.outward.items()},

@@ -1,4 +1,4 @@
-"""Member of a relay at work: settles letters, writes them down, sends them and fetches mail, stage after stage.
+"""Member of a relay at work: stores letters, sends them and fetches mail, stage after stage.
 
 A `Transport` carries the letters: `http_transport` and `folder_transport` are two.
 """
@@ -35,7 +35,7 @@ class Transport(Protocol):
         """Attendance of a stage that has ended; errors as in `fetch`."""
 
     async def fetch(self, stage: int, recipient: int) -> tuple[bytes, Letters]:
-        """Attendance of a stage that has ended, and the letters of present members to a recipient, by sender.
+        """Attendance of an ended stage, and the letters from present members to a recipient, by sender.
 
         Raises:
             RemoteProtocolError: if no answer comes, or the answer breaks the protocol.

@@ -157,7 +157,7 @@ class MemberKey:
 
     @classmethod
     def from_pem(cls, text: str) -> Self:
-        """Keys that `to_pem` wrote; any other text is refused, and no error shows it."""
+        """Keys read from the text of `to_pem`; other text is refused, and no error shows it."""
         blocks = [block + _END for block in text.replace("\r\n", "\n").split(_END)[:-1]]
         with suppress(ValueError, TypeError, UnsupportedAlgorithm):
             identity, opening = (serialization.load_pem_private_key(each.encode(), password=None) for each in blocks)

@@ -39,7 +39,7 @@ class Connection(Protocol):
 
 
 class HttpConnection:
-    """`Connection` to one service, kept open and reopened after a break; it never leaves its address.
+    """`Connection` to one service and no other address, kept open, and reopened after a break.
 
     Args:
         url: address of the service.

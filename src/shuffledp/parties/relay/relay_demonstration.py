@@ -107,7 +107,7 @@ class Demonstration:
             yield PostOfficeClient(self.terms, connection, None, patience=PATIENCE, patience_of_stage=PATIENCE)
 
     def _warm_up(self) -> None:
-        """Load code and compute values that all members need, before the fork, so that their processes share them."""
+        """Load code and compute shared values before the fork, so that all processes share them."""
         self.terms.directory.place_of(self._keys[0].identity)
         prepare(self.terms, self._keys[0], begin(self.terms, 0, bytes(self.terms.report_bytes)))
         with closing(HttpConnection(self.terms.collection.shuffler.url)) as connection:
@@ -119,7 +119,7 @@ class Demonstration:
             return await gather_hand_ins(self.terms, HttpTransport(client), [self.analyst])
 
     def letters_sent(self) -> tuple[int, int]:
-        """Number of letters in all rounds and their bytes, from the post office's store after it has ended."""
+        """Number and bytes of letters in all rounds, from the store of the ended post office."""
         kept = self._folder.parent / _OFFICE / self.terms.collection_id.hex()
         return letters_kept(kept, range(1, self.terms.num_rounds + 1))
 
@@ -200,7 +200,7 @@ def demonstration(
 
 
 def traffic_of(terms: RelayTerms) -> Mapping[str, float]:
-    """Traffic of a member in all rounds: letters, bytes (mean and most), slots, and mean reports in slots."""
+    """Traffic of a member in all rounds: letters, bytes (mean and greatest), slots, and mean reports."""
     people, rounds = range(terms.num_users), range(1, terms.num_rounds + 1)
     letters = [[terms.letters(person, stage) for stage in rounds] for person in people]
     sent = [sum(sum(each.values()) for each in of_person) for of_person in letters]

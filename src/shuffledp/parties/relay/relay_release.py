@@ -1,4 +1,4 @@
-"""Analyst's part of a relay: opens hand-ins after enough equal votes, and writes the release of the simulated walk."""
+"""Analyst's part of a relay: counts votes, opens hand-ins, and writes the release."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ _NOTHING_SEEN = "So the analyst has seen no report, and there is nothing to be c
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HandIns:
-    """Hand-ins of the members, and the attendance that they voted for.
+    """Hand-ins of the members, and the attendance in their votes.
 
     Args:
         attendance: attendance that all voters saw.

@@ -129,7 +129,7 @@ def begin(terms: RelayTerms, person: int, report: bytes, *, source: RandomSource
 def prepare(
     terms: RelayTerms, key: MemberKey, state: MemberState, *, source: RandomSource | None = None
 ) -> MemberState:
-    """State with the letters of its stage; it must be written down before any letter is sent.
+    """State with the letters of its stage; write the state down before any letter is sent.
 
     Args:
         terms: terms of the relay.

@@ -54,7 +54,7 @@ class RelayTerms:
 
     @cached_property
     def collection_id(self) -> bytes:
-        """Collection's id, computed once: every letter is bound to it."""
+        """Id of the collection, to which every letter is bound; computed once."""
         return self.collection.id
 
     @property
@@ -69,12 +69,12 @@ class RelayTerms:
 
     @cached_property
     def contacts_of_all(self) -> Contacts:
-        """Contacts of all members: the overlay, or a tuple with one graph."""
+        """Contacts of all members: the overlay of the walk, or its graph in a tuple."""
         return cast(Contacts, self.section.of_people(cast(BoundDirectory, self.collection.directory).people))
 
     @property
     def ways(self) -> Graph | Overlay:
-        """Graph or overlay of the walk."""
+        """Graph or overlay on which reports walk."""
         found = self.contacts_of_all
         return found if isinstance(found, Overlay) else found[0]
 
@@ -119,7 +119,7 @@ class RelayTerms:
 
     @property
     def quorum(self) -> int:
-        """Quorum of votes: no two different votes can both reach it, whatever colluding members vote.
+        """Number of equal votes that allow a hand-in; colluding members cannot reach it for two different votes.
 
         The quorum is more than half of the number of members plus the number of colluding members, who may vote twice.
         """
@@ -156,14 +156,14 @@ class RelayTerms:
         return self.report_bytes + layers * LAYER_BYTES
 
     def contacts(self, person: int, stage: int) -> tuple[int, ...]:
-        """Contacts of a member in the set-up or a round, to send to and to hear from; ascending."""
+        """Contacts of a member in the set-up or a round, for letters out and in; ascending."""
         if stage == 0:
             cycle = self.rounds[: self.ways.num_rounds if isinstance(self.ways, Overlay) else 1]
             return tuple(sorted({each for walked in cycle for each in _neighbors(walked, person)}))
         return _neighbors(self.rounds[stage - 1], person)
 
     def letters(self, person: int, stage: int) -> Mapping[int, int]:
-        """Recipients of a member's letters in a stage, with lengths in bytes that do not depend on the reports held."""
+        """Recipients of a member's letters in a stage, with the lengths in bytes, whatever reports are held."""
         if stage == self.vote_stage:
             return {EVERYBODY: SIGNATURE_BYTES}
         if stage == self.hand_in_stage:
@@ -176,7 +176,7 @@ class RelayTerms:
         return tuple(range(self.num_users)) if recipient < 0 else self.contacts(recipient, stage)
 
     def envelope_bytes(self, stage: int) -> int:
-        """Length of every envelope of a round in bytes: a digest of earlier stages, and slots with a mark each."""
+        """Length of every envelope of a round in bytes: a digest, and the slots with one mark each."""
         return DIGEST_BYTES + self.slots[stage - 1] * (1 + self.carried_bytes(stage)) + TAG_BYTES
 
     @property

@@ -1,4 +1,4 @@
-"""Release of a collection from its batches; it appears as a whole or not at all."""
+"""Release of a collection from its batches, written as a whole or not at all."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -140,7 +140,7 @@ def _seen(inside: OpenedBatch, people: int) -> int:
 
 
 def release_folder(folder: Path, number: int) -> Path:
-    """Folder of the release of one of several batches, whose number counts from 0."""
+    """Folder for the release of one batch of several; ``number`` counts batches from 0."""
     return folder / f"{_BATCH}{number + 1}"
 
 
@@ -174,7 +174,7 @@ def says_released(statement: Mapping[str, Any]) -> bool:
 
 
 def is_released(folder: Path, collection: Collection) -> bool | None:
-    """Whether a folder holds a release of this collection; False if it says that nothing was released, else None."""
+    """Whether a folder holds a release of this collection; False if nothing was released, None if unknown."""
     found = statement_in(folder, collection)
     return None if found is None else says_released(found)
 

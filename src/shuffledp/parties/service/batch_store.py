@@ -73,7 +73,7 @@ class BatchStore(Database):
         return self.finds("SELECT 1 FROM batches WHERE batch = ?", manifest.batch_id)
 
     def take(self, manifest: BatchManifest, incoming: "Incoming") -> bool:
-        """Whether a completely received batch is stored now; False if it was stored before.
+        """Whether a complete batch is newly stored; False if it was stored before.
 
         Raises:
             RemoteProtocolError: if its body does not match its manifest, another batch has its number, or the batch
@@ -109,7 +109,7 @@ class BatchStore(Database):
         return [*found.values()]
 
     def count_before(self, collection_id: bytes, number: int) -> int:
-        """Number of batches of a collection, over all columns, whose number is below this one."""
+        """Number of batches of a collection, over all columns, with a number below this one."""
         return int(
             self.rows("SELECT count(*) FROM batches WHERE collection = ? AND number < ?", collection_id, number)[0][0]
         )
@@ -124,7 +124,7 @@ class BatchStore(Database):
         return not undone and len(self.ended(collection_id)) == num_columns
 
     def ended(self, collection_id: bytes) -> set[int]:
-        """Columns of a collection whose empty last batch came."""
+        """Columns of a collection with an empty last batch."""
         return {each.column for each in self._last(collection_id)}
 
     def done(self, batches: Iterable[Received]) -> None:

@@ -68,7 +68,7 @@ class CloseAsked:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """Event: reports are stored, of which ``waiting`` per column are not yet released."""
+    """Event: reports are stored; ``waiting`` reports per column are not yet released."""
 
     waiting: int
 
@@ -83,7 +83,7 @@ class Drained:
 
 @dataclass(frozen=True, slots=True)
 class Agreed:
-    """Event: all hosts have signed that ``waiting`` people are complete; ``batches`` were made of them before."""
+    """Event: all hosts have signed that ``waiting`` people are complete, after ``batches`` earlier batches."""
 
     waiting: int
     batches: int

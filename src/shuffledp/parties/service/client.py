@@ -178,7 +178,10 @@ def _send_part(collection: Collection, part: Sent, client: httpx.Client, patienc
 def _send_shares(
     collection: Collection, part: Sent, client: httpx.Client, patience: float, tokens: Sequence[str]
 ) -> Receipt:
-    """Receipt for the shares of several people; a person's shares count as stored if every host has stored them."""
+    """Receipt for the shares of several people.
+
+    A person's shares count as stored if every host has stored them.
+    """
     config = configs_of(collection, datetime.now(UTC))[0]
     people = [shares_of(collection, each) for each in sealed(collection, part, config)]
     refused: dict[int, ReportError] = {}

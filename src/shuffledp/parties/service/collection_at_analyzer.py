@@ -102,7 +102,7 @@ class CollectionAtAnalyzer:
         await self._store.thread.do(self._store.try_to_store)
 
     async def _head(self, parts: AsyncIterator[bytes]) -> tuple[BatchManifest, bytes]:
-        """Manifest of a batch, checked before more is read, and the bytes of the body that came with it."""
+        """Manifest of a batch, checked before more is read, and the bytes of the body read with it."""
         head = b""
         async for part in parts:
             head += part
@@ -150,7 +150,7 @@ class CollectionAtAnalyzer:
         return await self._store.thread.do(self._store.has_ended, self.collection.id, num_columns)
 
     async def _end(self, number: int, released: Sequence[Sequence[Received]]) -> None:
-        """End the collection; if several batches were released, write the release over all of them."""
+        """End the collection; after several batches, write the release over all batches."""
         if number == 0:
             self._log(Happened.NOT_RELEASED)
         came = await self._store.thread.do(self._store.count_before, self.collection.id, number)

@@ -155,7 +155,7 @@ class CollectionAtShuffler:
         return UploadResponse.padded(len(several), tuple(refused)).encode()
 
     def _read(self, body: bytes) -> tuple[Sequence[list[Row]], Sequence[ReportError | None]]:
-        """Rows of each submission of an upload, and the reason to refuse it, if there is one."""
+        """Rows of each submission of an upload, and reasons to refuse submissions."""
         now, terms = self._clock(), self.terms
         if self._phase is Phase.OPEN and terms.opens <= now < terms.closes:
             several = self._layouts.rows(body, now)
@@ -166,7 +166,7 @@ class CollectionAtShuffler:
         return [_rows(each) for each in request.submissions], errors
 
     def _nonce(self, authorization: str) -> bytes:
-        """Nonce of the token, if it belongs to this collection; empty where the collection has no tokens."""
+        """Nonce of the token, if the token is for this collection; empty if the collection has no tokens."""
         if self._check is None:
             return b""
         try:
@@ -209,7 +209,7 @@ class CollectionAtShuffler:
             await self._queue.do(self._store.try_to_store)
 
     async def stop_intake(self) -> None:
-        """Close the collection before its date; the phase is on the disk when this returns, and `run` does the rest.
+        """Close the collection before its date, on the disk when this returns; `run` does the rest.
 
         Raises:
             StorageError: if the disk did not take the phase; then the collection stays open.

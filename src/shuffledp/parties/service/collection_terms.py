@@ -1,4 +1,4 @@
-"""Terms of a collection at one of its shufflers: who the shuffler is, what it takes in, and where it stores it."""
+"""Terms of a collection at one of its shufflers: its number, its limits and its store."""
 
 import math
 from datetime import timedelta

@@ -90,7 +90,7 @@ class ServiceConfig(ListeningConfig):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CollectionsConfig(ServiceConfig):
-    """Settings of a service whose collections are known from the beginning.
+    """Settings of a service whose collections are fixed at its start.
 
     Args:
         collections: collection files.

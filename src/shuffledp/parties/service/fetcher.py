@@ -30,7 +30,7 @@ class Fetched(Enum):
 
 
 class Fetcher:
-    """Fetcher of one collection's batches, each stored before the next request acknowledges it.
+    """Fetcher of one collection's batches; each batch is stored before it is acknowledged.
 
     Guarantees:
         1. The shuffler is asked to delete a batch only when it is on this disk.
@@ -59,7 +59,7 @@ class Fetcher:
         self._taken = b""
 
     async def run(self) -> None:
-        """Fetch until the collection has ended, and repeat what fails after growing pauses."""
+        """Fetch until the collection has ended; failures are repeated after growing pauses."""
         pauses = Pauses(FIRST_PAUSE, LONGEST_PAUSE)
         while True:
             try:

@@ -62,7 +62,7 @@ class HostAgreement:
 
     @property
     def complete(self) -> list[bytes]:
-        """Digests of the complete sets, once all hosts have signed them; empty before."""
+        """Digests of the complete sets; empty until all hosts have signed the sets."""
         found = self._held.judged(self._rules) if self.stage is Stage.AGREED else []
         return [] if isinstance(found, Refusal) else found
 

@@ -109,7 +109,7 @@ def _misfit(report: Report, shape: Shape, terms: Terms, now: float) -> ReportErr
 
 
 class Row(NamedTuple):
-    """Report as it is stored: its id, of which only a keyed digest is kept, its extensions and its ciphertext.
+    """Stored report: its id (only a keyed digest is kept), its extensions and its ciphertext.
 
     The first row of a submission has the nonce of the spent ``token``, kept as a keyed digest; empty for no token.
     """

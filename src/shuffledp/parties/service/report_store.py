@@ -233,7 +233,7 @@ class ReportStore(Database):
     def _admit(
         self, rows: Sequence[Row], digests: Sequence[bytes], token: bytes | None, *, is_full: bool
     ) -> ReportError | Count:
-        """Outcome of one submission, which is stored if it is new and there is room."""
+        """Outcome of one submission; a new submission is stored if there is room."""
         spent = token is not None and self.finds("SELECT 1 FROM spent WHERE token = ?", token)
         kept = [self._kept(column, each) for column, places in enumerate(self._pools) for each in digests[places]]
         result = admission(rows, kept, is_spent=spent)
@@ -304,7 +304,7 @@ class ReportStore(Database):
             self.run(f"DELETE FROM reports WHERE {which}", *each)  # noqa: S608  ours, as above
 
     def _parts_of(self, column: int, digests: bytes, places: Integers, origins: Integers) -> Iterator[bytes]:
-        """Body of a batch in parts: extensions stay at their places, ciphertexts come from ``origins``."""
+        """Body of a batch in parts: each place has its extensions, and a ciphertext from its origin."""
         part, size = [], 0
         for place, origin in zip(places.tolist(), origins.tolist(), strict=True):
             extensions, ciphertext = self._report(column, _digest(digests, origin))
@@ -390,7 +390,7 @@ class ReportStore(Database):
 
 
 def _page_size(row: int) -> int:
-    """Size of the smallest page that holds a row of this length (SQLite file format, 1.6); or the largest size."""
+    """Size of the smallest page that holds a row of this length, or the largest size (SQLite file format, 1.6)."""
     return next((size for size in _PAGE_SIZES if (size - 12) * 64 // 255 - 23 >= row), _PAGE_SIZES[-1])
 
 

@@ -1,4 +1,4 @@
-"""Runs of services, from a configuration until the process is asked to end, with stores opened and closed in order."""
+"""Runs of services until the process is asked to end, with their stores opened and closed in order."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterable, Sequence
@@ -145,7 +145,7 @@ async def _take_lists(places: Sequence[str], served: Sequence[CollectionAtIssuer
 async def _follow_lists(
     places: Sequence[str], known: FileStates | None, served: Sequence[CollectionAtIssuer], log: EventLog
 ) -> None:
-    """Read lists again when they change; while a list is incomplete, the earlier ones stay in force."""
+    """Read lists again when they change; while a list is incomplete, earlier lists stay in force."""
     while True:
         await asyncio.sleep(_SECONDS_BETWEEN_LISTS)
         now = state_of_lists(places)
@@ -182,7 +182,10 @@ async def serve_until_asked(
     log: EventLog,
     ready: Callable[[str], None],
 ) -> None:
-    """Serve until asked to end, with background work; failed work ends the process, which its supervisor restarts."""
+    """Serve with background work until asked to end; failed work ends the process.
+
+    The supervisor of the process restarts it.
+    """
     host, port = endpoints[0].listening.getsockname()[:2]
 
     def answering() -> None:

@@ -41,7 +41,7 @@ class ServedCollections:
         self._ways[collection.is_oblivious][_uploads_of(collection)] = at_shuffler, longest_upload(at_shuffler)
 
     def remove(self, collection: Collection) -> None:
-        """Serve a collection no more; without effect if it is not served."""
+        """Stop serving a collection; without effect if it is not served."""
         text = in_text(collection.id)
         self._known.pop(text, None)
         self._fetched.pop(text, None)
@@ -54,7 +54,7 @@ class ServedCollections:
 
     @property
     def fetched(self) -> dict[str, FetchedBatches]:
-        """Batches of the collections whose analyzer fetches them, by the id."""
+        """Batches by collection id, for collections whose analyzer fetches them."""
         return self._fetched
 
     @property
@@ -63,7 +63,7 @@ class ServedCollections:
         return (at_shuffler.collection for at_shuffler, _ in self._ways[True].values())
 
     def at_path(self, path: str, *, relayed: bool) -> tuple[CollectionAtShuffler | None, int]:
-        """Collection whose uploads go to a path, and the length limit of an upload; None if there is no such one."""
+        """Collection whose uploads go to a path, and the length limit of an upload; None for an unknown path."""
         return self._ways[relayed].get(path, (None, 0))
 
     @property

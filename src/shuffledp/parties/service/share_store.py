@@ -127,5 +127,5 @@ class ShareStore(ReportStore):
 
 
 def _set_id(rows: Sequence[Row]) -> bytes:
-    """Set id of a submission, at the end of the only extension of its first report."""
+    """Set id of a submission, from the end of its first report's only extension."""
     return rows[0].extensions[-SET_ID_BYTES:]

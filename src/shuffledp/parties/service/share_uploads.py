@@ -33,13 +33,13 @@ def shares_of(collection: Collection, submission: Submission, set_id: bytes | No
 
 @dataclass(frozen=True, slots=True, repr=False)
 class _Kept(Message):
-    """Request to one host, as a device keeps it."""
+    """Request to one host, in the form that a device stores."""
 
     body: Annotated[bytes, Opaque(4)]
 
 
 def kept(submissions: Sequence[Submission]) -> bytes:
-    """Requests to all hosts as one file, so that a device keeps all of them or none."""
+    """Requests to all hosts as one file, so that a device keeps all requests or none."""
     return b"".join([_Kept(UploadRequest((each,)).encode()).encode() for each in submissions])
 
 

@@ -120,7 +120,7 @@ def status_response(told: Mapping[str, object]) -> Response:
 
 
 class _Uploads:
-    """Routes of uploads without the web framework's overhead; all other routes are those of ``rest``."""
+    """Fast routes of uploads, without the web framework; other routes are those of ``rest``."""
 
     def __init__(self, served: ServedCollections, rest: ASGIApp, log: EventLog, gateway: ShufflerGateway) -> None:
         self._served, self._rest, self._log, self._gateway = served, rest, log, gateway

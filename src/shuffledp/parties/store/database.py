@@ -1,4 +1,4 @@
-"""SQLite file of one process: opened for its owner alone, locked, and on the disk after each transaction.
+"""SQLite file of one process: private to its owner, locked, and on the disk after each transaction.
 
 A party's store derives from `Database`, and names its file, its tables and its queries.
 """
@@ -21,7 +21,10 @@ ZEROS = "secure_delete = ON"  # overwrites deleted data
 
 
 class StorageError(ShuffleDPError, RuntimeError):
-    """Error: the disk did not take data; none of it was kept, and nothing may be acknowledged."""
+    """Error: the disk did not take data; none of the data was kept.
+
+    Nothing of the data may be acknowledged.
+    """
 
 
 class Database:
@@ -100,7 +103,7 @@ class Database:
                     )
 
     def run(self, statement: str, *values: Any) -> sqlite3.Cursor:
-        """Result of a statement; outside a transaction it is on the disk when this returns."""
+        """Result of a statement; outside a transaction, changes are on the disk when this returns."""
         try:
             return self._database.execute(statement, values)
         except sqlite3.OperationalError as error:
@@ -128,7 +131,7 @@ class Database:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Context of a transaction: all of the block is on the disk at its end, or none."""
+        """Context of a transaction: at its end, all changes of the block are on the disk, or none."""
         self.run("BEGIN IMMEDIATE")
         try:
             yield

@@ -80,7 +80,7 @@ class GroupCommit(Generic[Item, Outcome]):
         self._writing = None
 
     def _ended(self, number: int, *, is_stored: bool) -> None:
-        """Hook in the event loop after each group, which is given the number of its items."""
+        """Hook in the event loop after each group, called with the number of items in the group."""
 
     def _next_group(self) -> list[tuple[Sequence[Item], "asyncio.Future[list[Outcome]]"]]:
         size, number = 0, 0

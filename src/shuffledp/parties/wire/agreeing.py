@@ -54,7 +54,7 @@ def set_digest(collection_id: bytes, set_id: bytes) -> bytes:
 
 
 def complete_digest(collection_id: bytes, digests: Iterable[bytes]) -> bytes:
-    """Digest of the sets that all hosts have, whose digests may come in any order."""
+    """Digest of the complete sets (those that all hosts have), from their digests in any order."""
     return hashlib.sha256(_COMPLETE + collection_id + b"".join(sorted(digests))).digest()
 
 
@@ -179,7 +179,7 @@ class Signer:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Handed(Message):
-    """Request to a host in an agreement: the kind of its own message wanted, and another host's message.
+    """Request to a host in an agreement: the wanted kind of its own messages, and another host's message.
 
     ``kind`` is that of ``message``; both are empty where nothing is handed over.
     """

@@ -53,7 +53,7 @@ class BinaryRequest:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class BinaryResponse:
-    """An HTTP response; ``informational`` holds earlier responses, each a status from 100 to 199 with its fields."""
+    """HTTP response; ``informational`` holds earlier responses with a status from 100 to 199."""
 
     status: int
     fields: Fields = ()
@@ -90,7 +90,7 @@ def field(fields: Fields, name: bytes) -> bytes | None:
 
 
 def _integer(number: int) -> bytes:
-    """Integer of variable length (RFC 9000, section 16), in the fewest bytes that hold it."""
+    """Shortest encoding of an integer as one of variable length (RFC 9000, section 16)."""
     for log, size in enumerate((1, 2, 4, 8)):
         if number < 1 << 8 * size - 2:
             return (number | log << 8 * size - 2).to_bytes(size, "big")

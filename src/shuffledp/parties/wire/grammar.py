@@ -32,7 +32,7 @@ Id = Annotated[bytes, Fixed(ID_BYTES)]
 
 
 class ReportError(IntEnum):
-    """Reason for the refusal of a submission: codes up to 127 are those of DAP, codes from 128 are our own."""
+    """Reason for the refusal of a submission: codes up to 127 are those of DAP, higher codes are our own."""
 
     BATCH_COLLECTED = 1  # the batch of the submission has left the shuffler
     REPORT_REPLAYED = 2  # a report in it is already stored with another submission
@@ -205,7 +205,7 @@ class UploadResponse(Message):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class BatchedReport(Message):
-    """Report as it leaves the shuffler: no id, and the extensions belong to its place after the shuffle."""
+    """Report after the shuffle: without an id, and with extensions that belong to its new place."""
 
     public_extensions: Extensions
     ciphertext: HpkeCiphertext

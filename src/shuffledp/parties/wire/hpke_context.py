@@ -1,4 +1,4 @@
-"""HPKE context in base mode (RFC 9180, sections 4 and 5) that also exports a secret for the answer to a message.
+"""HPKE context in base mode (RFC 9180, sections 4 and 5), which also exports a secret for an answer.
 
 HPKE in ``cryptography`` seals and opens single messages, and exports no secrets. So this is the key schedule
 around its primitives, for the one suite in use: DHKEM(X25519, HKDF-SHA256), HKDF-SHA256, AES-128-GCM.
@@ -50,7 +50,7 @@ def schedule_info(info: bytes) -> bytes:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class HpkeContext:
-    """State shared by sender and recipient of one message: seals or opens it, and exports secrets for the answer."""
+    """State shared by the sender and recipient of one message: seals, opens, and exports secrets."""
 
     _key: bytes
     _nonce: bytes

@@ -244,7 +244,7 @@ def new_key(role: Role, *, kem: str = "x25519", other_than: Collection[int] = ()
 
 
 def from_pem(text: str, role: Role = Role.ANALYZER) -> PrivateKey:
-    """Private key that ``to_pem`` wrote; ``role`` decides between analyzer and gateway, whose keys look alike.
+    """Private key read from the text of ``to_pem``; ``role`` tells analyzer and gateway keys apart.
 
     Raises:
         InvalidParameterError: for anything else; the message shows none of it.
@@ -270,7 +270,7 @@ def _pem(key: Any) -> str:
 
 
 def fingerprint(role: str, public: bytes) -> str:
-    """Fingerprint for people to compare: 80 bits of SHA-256 of a public key, such as ``3f2a 9c01 77be 04d2 1a5c``."""
+    """Fingerprint for people to compare, as ``3f2a 9c01 77be 04d2 1a5c``: 80 bits of SHA-256 of a public key."""
     digest = hashlib.sha256(f"shuffledp {role} key".encode() + public).digest()[:_FINGERPRINT_BYTES]
     return digest.hex(" ", 2)
 

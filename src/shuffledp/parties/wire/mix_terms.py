@@ -1,4 +1,4 @@
-"""Terms of a mix host, as it publishes them: its keys, who may register collections, and how large they may be."""
+"""Terms of a mix host, which it publishes: its keys, allowed registrants, and size limits of collections."""
 
 from base64 import b32encode
 from dataclasses import dataclass

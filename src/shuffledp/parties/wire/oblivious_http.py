@@ -33,7 +33,7 @@ LONGER_BY = _HEADER_BYTES + _ENC_BYTES + TAG_BYTES  # a request, once it is seal
 
 
 def padded_length(length: int) -> int:
-    """Padded length of a message in bytes: a power of two, so that a relay does not learn the collection from it."""
+    """Padded length of a message in bytes: a power of two, which hides the collection from a relay."""
     return max(_SHORTEST, 1 << (length - 1).bit_length())
 
 

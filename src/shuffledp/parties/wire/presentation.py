@@ -29,7 +29,7 @@ class Part(ABC):
 
     @abstractmethod
     def read(self, data: bytes, at: int, end: int) -> tuple[Any, int]:
-        """Value that begins at ``at``, and the position behind it, at most ``end``."""
+        """Value that begins at ``at``, and the position after the value, at most ``end``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +159,7 @@ class Nested(Part):
 
 
 class Message:
-    """Base of the messages: frozen dataclasses whose annotations are ``Annotated`` with a `Part`, or messages.
+    """Base of the messages: frozen dataclasses; each annotation is a message, or ``Annotated`` with a `Part`.
 
     Guarantees:
         1. ``decode(message.encode()) == message``.
@@ -183,7 +183,7 @@ class Message:
         return f"<{type(self).__name__} of {len(self.encode())} bytes>"
 
     def check(self) -> None:
-        """Raise `InvalidParameterError` where fields that are valid alone contradict each other."""
+        """Raise `InvalidParameterError` if valid fields contradict each other."""
 
     def encode(self) -> bytes:
         """Bytes of the message."""

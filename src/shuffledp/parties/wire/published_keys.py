@@ -18,7 +18,7 @@ _REQUEST_KEY_BYTES = 32
 
 
 class KeyState(StrEnum):
-    """State of a key at some time: not in use yet, in full use, or only for what was sealed or signed earlier."""
+    """State of a key at some time: not in use yet, in full use, or only for earlier messages."""
 
     PENDING = "pending"
     ACTIVE = "active"
@@ -119,7 +119,7 @@ class PublishedKey(Described):
         return KeyState.ACTIVE if self.expires is None or now < instant(expires=self.expires) else KeyState.EXPIRED
 
     def followed_by(self, successor: "PublishedKey", *, overlap: timedelta) -> Self:
-        """This key with a known successor: it expires when both have been active for ``overlap``.
+        """Key with a known successor: it expires when both keys have been active for ``overlap``.
 
         Raises:
             InvalidParameterError: if ``successor`` is no possible successor, or active before this key.

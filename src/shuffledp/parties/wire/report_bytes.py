@@ -1,4 +1,4 @@
-"""Encoding of one report as bytes: a fixed length and layout for each randomizer, derived from its model alone."""
+"""Encoding of one report as bytes: the randomizer's model alone fixes length and layout."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
