@@ -1,4 +1,4 @@
-"""Spark sessions: checks of the installation, an own session, and Spark's errors without data."""
+"""Spark sessions: checks of the installation, a new session, and Spark's errors without data."""
 
 import os
 import re

@@ -111,7 +111,7 @@ class Connection(asyncio.Protocol, ABC):
             self._goes_on()
 
     def _goes_on(self) -> None:
-        """Stop the wait while a request is taken in or answered, unless an earlier answer is unread."""
+        """Stop waiting for the client during a request, unless an earlier answer is unread."""
         if self.flow.write_paused:
             return
         self.has_head = True
@@ -180,7 +180,7 @@ class Connections:
         self._since.pop(connection, None)
 
     def remove(self, connection: Connection) -> None:
-        """Forget a connection, and its address with the last connection from there."""
+        """Forget a connection; the last connection of an address also removes the address."""
         self._all.discard(connection)
         self._since.pop(connection, None)
         theirs = self._of_address.get(connection.address, {})

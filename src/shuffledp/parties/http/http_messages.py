@@ -177,7 +177,7 @@ async def _part(receive: Receive) -> tuple[bytes, bool]:
 
 
 def _check_head(scope: Scope, media_type: str, most: int) -> int:
-    """Announced length of a body in bytes; 0 if none is announced."""
+    """Announced length of a body in bytes; 0 if no length is announced."""
     headers = dict(scope["headers"])
     if headers.get(b"content-type") != media_type.encode() or b"content-encoding" in headers:
         raise Refused(Problem.WRONG_TYPE)

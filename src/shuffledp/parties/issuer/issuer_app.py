@@ -144,7 +144,7 @@ class CollectionAtIssuer:
 
 
 def _code(bearer: str) -> bytes:
-    """Invitation code of a bearer header; empty if it holds none."""
+    """Invitation code in a bearer header; empty if the header has no code."""
     found = _BEARER.fullmatch(bearer)
     try:
         code = from_text(found[1], name="code") if found else b""

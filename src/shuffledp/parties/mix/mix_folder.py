@@ -120,7 +120,7 @@ class Registered:
         return [OrganizerRequest.decode((folder / name).read_bytes()) for name in sorted(names, key=int)]
 
     def write_result(self, number: int, request: OrganizerRequest) -> None:
-        """Write one more published result to the disk."""
+        """Write one published result to the disk, under its number."""
         make_private(self.folder / _RESULTS)
         write(self.folder / _RESULTS / str(number), request.encode())
 

@@ -200,7 +200,7 @@ def demonstration(
 
 
 def traffic_of(terms: RelayTerms) -> Mapping[str, float]:
-    """Traffic of a member in all rounds: letters, bytes (mean and greatest), slots, and mean reports."""
+    """Mean traffic of a member in all rounds: letters, bytes (also the greatest), slots, and reports in slots."""
     people, rounds = range(terms.num_users), range(1, terms.num_rounds + 1)
     letters = [[terms.letters(person, stage) for stage in rounds] for person in people]
     sent = [sum(sum(each.values()) for each in of_person) for of_person in letters]

@@ -45,7 +45,7 @@ class FetchedBatches:
         self._waiting = asyncio.Semaphore(_AT_ONCE)
 
     async def answer(self, body: bytes, *, known: Callable[[], object] = lambda: None) -> Response:
-        """The next batch, 204 if there is none yet, or 410 if there will never be one.
+        """Response with the next batch, 204 if there is no batch yet, or 410 after the end.
 
         Args:
             body: encoded `FetchRequest`.
@@ -90,7 +90,7 @@ class FetchedBatches:
                 await self._at_shuffler.delivered(outgoing)
 
     async def _next(self, seconds: float) -> Outgoing | None:
-        """The oldest batch on its way; None if none comes in time.
+        """Oldest batch on its way; None if no batch comes within ``seconds``.
 
         Raises:
             Refused: if the collection has ended.

@@ -22,7 +22,7 @@ _NOBODY = (1 << 16) - 1
 
 
 class HostAgreement:
-    """Part of one host in the agreement of a collection with several.
+    """Part of one host in the agreement of a collection with several hosts.
 
     Guarantees:
         1. Whatever the host has told anybody is on its disk, and the same after a restart.

@@ -88,7 +88,10 @@ class _Entrance:
         return self._ends[-1]
 
     async def take(self, body: bytes) -> bytes:
-        """Answer to an upload: a name of 16 bytes, and all messages of a person; errors as for encrypted uploads."""
+        """Answer to an upload, which holds a name of 16 bytes and all messages of a person.
+
+        Errors are as for encrypted uploads.
+        """
         if len(body) != self.length:
             raise MalformedMessageError(f"an upload must have {self.length} bytes; it has another length.")
         name = body[:ID_BYTES]

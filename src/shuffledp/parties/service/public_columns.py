@@ -42,7 +42,7 @@ def _shape(column: Column, config: HpkeConfig) -> Shape:
 
 
 def extensions_of(column: Column, public: Mapping[str, Any]) -> tuple[Extension, ...]:
-    """Extensions of a person's report with the public columns; empty if the shuffler keeps none.
+    """Extensions with the public columns of a person's report; empty if the shuffler keeps no columns.
 
     Raises:
         InputDataError: if a column is absent, or too long; the message tells no value.
@@ -74,7 +74,7 @@ def is_sound(column: Column, extensions: Sequence[Extension]) -> bool:
 
 
 def public_table(column: Column, extensions: Sequence[Sequence[Extension]]) -> Table | None:
-    """Public columns of each place, from its extensions; None if the shuffler keeps none.
+    """Public columns of each place, from its extensions; None if the shuffler keeps no columns.
 
     Raises:
         MalformedMessageError: if an extension is absent, or holds no public columns that can make groups.

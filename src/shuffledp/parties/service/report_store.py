@@ -147,7 +147,7 @@ class ReportStore(Database):
     # ---- taking reports in ------------------------------------------------------------------------------------------
 
     def commit(self, submissions: Sequence[Sequence[Row]]) -> list[ReportError | Count]:
-        """Outcome of each submission; new ones are stored, all reports of a submission or none.
+        """Outcome of each submission; all reports of a new submission are stored, or none.
 
         Submissions committed together are one write to the disk.
         """

@@ -147,7 +147,7 @@ class _Uploads:
         await response(scope, receive, send)
 
     async def _through_gateway(self, body: bytes) -> bytes:
-        """Sealed answer to a sealed request; errors of the inner request are told inside."""
+        """Sealed answer to a sealed request; errors of the inner request are sealed too."""
         inside, exchange, config = self._gateway.open(body)
         try:
             request = read_request(inside)

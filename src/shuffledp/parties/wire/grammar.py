@@ -194,12 +194,12 @@ class UploadResponse(Message):
 
     @classmethod
     def to(cls, request: UploadRequest, refused: tuple[ReportStatus, ...]) -> Self:
-        """Answer to a request, padded to the length for its number of submissions."""
+        """Answer to a request, padded to a length that the number of submissions fixes."""
         return cls.padded(len(request.submissions), refused)
 
     @classmethod
     def padded(cls, num_submissions: int, refused: tuple[ReportStatus, ...]) -> Self:
-        """Answer to a request with this number of submissions, padded to the length for it."""
+        """Answer to a request with this number of submissions, padded to a length that the number fixes."""
         return cls(refused, bytes((num_submissions - len(refused)) * (ID_BYTES + 1)))
 
 

@@ -89,7 +89,7 @@ class Opaque(Part):
     least: int = 0
 
     def check(self, name: str, value: Any) -> None:
-        """Refuse bytes whose length does not fit the length prefix."""
+        """Refuse bytes whose number does not fit the length prefix."""
         if not isinstance(value, bytes) or not self.least <= len(value) < 1 << 8 * self.prefix:
             raise _wrong_bytes(name, f"{self.least} to {(1 << 8 * self.prefix) - 1} bytes", value)
 
