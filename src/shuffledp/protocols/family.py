@@ -1,4 +1,4 @@
-"""Family of protocols as one value: the doors by which the kernel's registries learn what it adds.
+"""Family of protocols as one value: its entries in the kernel's registries.
 
 A door is a function that loads what it names when it is asked for, so that a family costs nothing until somebody uses
 it. A folder of this package holds a module ``family`` with one value ``FAMILY``; a line in ``FAMILIES`` registers it.
@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """Model of a shuffle that needs no task: it takes the number of people and at most one further number.
+    """Shuffle model made without a task, from the number of people and at most one more number.
 
     Args:
         model: the model of the number of people, and of that number.
@@ -34,7 +34,7 @@ class Described:
 
 @dataclass(frozen=True, slots=True)
 class ShufflerKind:
-    """Kind of shuffler: its constructor, and its facts for a task file.
+    """Kind of shuffler: its constructor and its entries for task files.
 
     Args:
         find: finds what makes the shuffler of some keyword arguments.
@@ -97,7 +97,7 @@ class Beside:
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """Doors of a family of protocols, each empty unless the family has something for it.
+    """Entries of a family of protocols in the kernel's registries, each empty by default.
 
     Args:
         name: the folder.
@@ -131,12 +131,12 @@ class Family:
 
 
 def families() -> tuple[Family, ...]:
-    """Families of protocols, in the order of their lines in ``FAMILIES``."""
+    """Families of protocols, in the order of ``FAMILIES``."""
     return tuple(import_module(f"{protocols.__name__}.{name}.family").FAMILY for name in protocols.FAMILIES)
 
 
 def family_of(kind: str, section: object = None) -> Family | None:
-    """Family that lists a ``kind``, or has the class of the ``section`` in its folder; None for the kernel's."""
+    """Family that lists the ``kind`` or defines the class of ``section``; None for the kernel's own."""
 
     def has(family: Family) -> bool:
         listed = {**family.shufflers, **family.choices, **family.randomizers}
@@ -146,7 +146,7 @@ def family_of(kind: str, section: object = None) -> Family | None:
 
 
 class LazySequence(Sequence[T]):
-    """Registry in a fixed order that is filled when it is first read, so that its entries may import its module."""
+    """Ordered registry filled at first use, so that its entries may import its module."""
 
     def __init__(self, fill: Callable[[], Iterable[T]]) -> None:
         self._fill = fill
@@ -167,7 +167,7 @@ class LazySequence(Sequence[T]):
 
 
 class LazyMapping(MutableMapping[str, T]):
-    """Registry by names that is filled when it is first read, so that its entries may import its module."""
+    """Registry by name, filled at first use, so that its entries may import its module."""
 
     def __init__(self, fill: Callable[[], Mapping[str, T]]) -> None:
         self._fill = fill

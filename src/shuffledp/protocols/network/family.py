@@ -1,4 +1,4 @@
-"""Doors of network shuffling: what the kernel's registries learn from this folder."""
+"""Entries of network shuffling in the kernel's registries."""
 
 from shuffledp.protocols import network
 from shuffledp.protocols.family import Family, ShufflerKind

@@ -1,4 +1,4 @@
-"""Doors of additive shares: what the kernel's registries learn from this folder."""
+"""Entries of additive shares in the kernel's registries."""
 
 from shuffledp.core.shuffle_models import ShuffleModel
 from shuffledp.protocols import shares

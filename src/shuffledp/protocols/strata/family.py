@@ -1,4 +1,4 @@
-"""Doors of stratified shuffling: what the kernel's registries learn from this folder."""
+"""Entries of stratified shuffling in the kernel's registries."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Attack by traffic: an observer of all links counts the messages on each, and follows one person's report.
+"""Attack by traffic: an observer counts the messages on all links, and follows one person's report.
 
 Messages are sealed anew whenever they are passed on, so that a watcher counts them and recognizes none. Of the reports
 that somebody holds any may be the one that is followed: it goes along a link with the share of them that do. From
@@ -24,7 +24,7 @@ from shuffledp.randomness.sources import RandomSource, resolve_source
 
 
 class LinkCounts(NamedTuple):
-    """Visible part of one round: links that carry anything, and their message counts; all of shape (links,)."""
+    """Traffic of one round: the links in use and their message counts, all of shape (links,)."""
 
     senders: Integers
     receivers: Integers
@@ -32,7 +32,7 @@ class LinkCounts(NamedTuple):
 
 
 def traffic_of(shuffler: RandomWalkShuffler, trace: Integers) -> tuple[LinkCounts, ...]:
-    """Traffic of walks, round by round.
+    """Traffic of walks: visible links and message counts of each round.
 
     Args:
         shuffler: whose walks; with slots every link carries as many in a round, whatever walks along it.
@@ -50,7 +50,7 @@ def _messages(before: Integers, after: Integers, people: int) -> LinkCounts:
 
 
 def _envelopes(shuffler: RandomWalkShuffler) -> tuple[LinkCounts, ...]:
-    """Traffic on links with slots: a function of public graphs, and of no trace."""
+    """Traffic on links with slots, which depends on public graphs and on no walk."""
     found = []
     rounds = graphs_of_rounds(shuffler.graph, shuffler.num_rounds)
     for matrix, slots in zip(transitions(rounds), shuffler.slots or (), strict=True):
@@ -61,14 +61,14 @@ def _envelopes(shuffler: RandomWalkShuffler) -> tuple[LinkCounts, ...]:
 
 
 class Followed(NamedTuple):
-    """Law of one person's report given traffic: the chance of each place, and the number of reports held there."""
+    """Law of one person's report given traffic: chance of each place, and number of reports held there."""
 
     chances: Floats
     held: Floats
 
     @property
     def is_named(self) -> bool:
-        """Whether the report is at one place for certain, and alone there."""
+        """Whether the report's place is certain, and no other report is there."""
         place = int(self.chances.argmax())
         return bool(self.chances[place] == 1 and self.held[place] == 1)
 
@@ -93,7 +93,7 @@ def follow(traffic: Sequence[LinkCounts], num_users: int, person: int) -> Follow
 def naming_rate(
     shuffler: RandomWalkShuffler, *, person: int = 0, runs: int = 1000, source: RandomSource | None = None
 ) -> float:
-    """Share of runs in which traffic names one person's report, because no other was ever at its place.
+    """Share of runs in which traffic follows one person's report to the end with certainty.
 
     Where everybody passes on to everybody, oneself included, it is (1 - 1/n)^(t (n - 1)) on average.
 
@@ -117,7 +117,7 @@ def naming_rate(
 
 
 def _follower(shuffler: RandomWalkShuffler, person: int) -> Callable[[Integers], Followed]:
-    """Function from a trace to the law of the followed report; constant if traffic does not depend on the trace."""
+    """Function from a trace of walks to the law of the followed report."""
     if shuffler.slots is None:
         return lambda trace: follow(traffic_of(shuffler, trace), shuffler.num_users, person)
     always = follow(_envelopes(shuffler), shuffler.num_users, person)
@@ -125,7 +125,7 @@ def _follower(shuffler: RandomWalkShuffler, person: int) -> Callable[[Integers],
 
 
 class TrafficGame(WalkGame):
-    """Game about walks on watched links: the views and the number of messages on each link are visible."""
+    """Game about walks on watched links: the adversary sees views and message counts of links."""
 
     name = "traffic"
     scores = (*WalkGame.scores, "traffic")
@@ -151,7 +151,7 @@ class TrafficGame(WalkGame):
 
 
 def _by_traffic(view: View, followed: Followed, model: LocalModel, inputs: NeighboringInputs) -> float:
-    """Log-likelihood ratio of a view given these chances of the followed report; 0 for an empty view."""
+    """Log-likelihood ratio of a view, given the law of the followed report; 0 for an empty view."""
     _, seen = seen_in([view], model, inputs)
     if seen is None:
         return 0.0

@@ -50,7 +50,7 @@ _NEVER = 1e-300
 
 
 class WalkGame(CentralGame):
-    """Game about walks: the reports and the people who handed them in are visible.
+    """Game about walks: the adversary sees the reports and who handed them in.
 
     Played is the one whose report is hidden worst, on graphs that are searched, and the person whom the inputs name.
     """
@@ -65,7 +65,7 @@ class WalkGame(CentralGame):
 
     @classmethod
     def parts_of(cls, shuffler: Shuffler) -> Sequence[int]:
-        """Sizes of the parts of a graph that no report leaves: a claim may be that of the one that hides worst."""
+        """Sizes of the parts of a graph between which no report moves."""
         graphs = cast(RandomWalkShuffler, shuffler).graphs
         sizes: list[int] = np.bincount(union(graphs).components).tolist() if graphs else []
         return sizes
@@ -76,7 +76,7 @@ class WalkGame(CentralGame):
         return cast(RandomWalkShuffler, self.pipeline.shuffler)
 
     def different(self, pairs: Sequence[NeighboringInputs]) -> Sequence[NeighboringInputs]:
-        """Pairs of answers, each for the most exposed person and for the named one, if these differ."""
+        """Pairs of answers, for the most exposed person and the named person."""
         worst, named = most_exposed(self.shuffler), self.shuffler.colluders
         return [
             replace(pair, person=person)
@@ -97,7 +97,7 @@ class WalkGame(CentralGame):
 
 
 class CollusionGame(WalkGame):
-    """Game about walks past colluders next to one person: the reports that they passed on are visible too.
+    """Game about walks past colluders beside one person: the adversary also sees the reports that they passed on.
 
     Walks are drawn round by round, so that it is known who passed what on to whom; they end in the shuffler's own view.
     """
@@ -131,14 +131,14 @@ class CollusionGame(WalkGame):
 
 @dataclass(frozen=True, slots=True)
 class _Places:
-    """Law of places after some rounds: the chance of one person's report there, and the expected number of others."""
+    """Chance of one report at each place after some rounds, and the expected number of other reports there."""
 
     own: Floats
     others: Floats
 
     @property
     def lost(self) -> float:
-        """Chance that the report is lost."""
+        """Chance that the followed report is lost."""
         return max(0.0, 1 - float(self.own.sum()))
 
 
@@ -150,7 +150,7 @@ def _places(shuffler: RandomWalkShuffler, person: int, num_rounds: int) -> _Plac
 
 
 def _chances(shuffler: RandomWalkShuffler) -> dict[str, float]:
-    """Chances of one report by itself: laziness, which includes unknown absence of people, and dropout."""
+    """Chances of one report in a round: laziness, with unknown absences included, and dropout."""
     resting = shuffler.resting if shuffler.schedule is None else shuffler.laziness
     return {"laziness": resting, "dropout": shuffler.dropout}
 
@@ -163,7 +163,7 @@ def _first_rounds(shuffler: RandomWalkShuffler, num_rounds: int) -> Ways:
 
 
 def most_exposed(shuffler: RandomWalkShuffler) -> int:
-    """Most exposed person, whose report ends where the fewest others are expected; in large graphs the first person.
+    """Person whose report ends where the fewest other reports are expected; in large graphs the first person.
 
     Of those who are not known to collude.
     """
@@ -211,7 +211,7 @@ class WalkReader:
         return np.asarray(one - other)
 
     def _weights(self, seen: Seen, places: _Places) -> tuple[Floats, Any]:
-        """Log-chance that each report is one person's, and its likelihood in that case against otherwise."""
+        """Log-chance that each report is the person's, and its likelihood ratio in that case."""
         own, others = places.own[seen.labels], places.others[seen.labels]
         if self._shuffler.protocol == "all":
             return _log(own) - _log(others), lambda answer: answer - seen.others
@@ -233,7 +233,7 @@ class WalkReader:
 
 
 def _handing_in(others: Floats, most: int) -> tuple[Floats, Floats]:
-    """Chance, by place, that a report held there is handed in, and the expected share of dummies without it.
+    """Chance by place that a held report is handed in, and the expected share of dummies there.
 
     Of N others, Poisson distributed: E min(1, B / (1 + N)), where E 1 / (1 + N) = (1 - exp(-mean)) / mean; and
     E max(0, B - N) / B.
@@ -257,7 +257,7 @@ def _log(chances: Floats) -> Floats:
 
 
 def colluders_beside(shuffler: RandomWalkShuffler, person: int) -> tuple[int, ...]:
-    """Colluders at the places that see most of one person: neighbors first, then the next nearest; or known ones."""
+    """Colluders near one person: the neighbors first, then the next nearest; or the known colluders."""
     if shuffler.colluders:
         return tuple(shuffler.colluders)
     first = graphs_of_rounds(shuffler.graph, max(shuffler.num_rounds, 1))[0]
@@ -267,7 +267,7 @@ def colluders_beside(shuffler: RandomWalkShuffler, person: int) -> tuple[int, ..
 
 
 def trace_walks(shuffler: RandomWalkShuffler, *, source: RandomSource) -> Integers:
-    """Places of each report before the first and after every round; shape (rounds + 1, people), -1 if it is lost.
+    """Places of each report after every round, from round 0 on; shape (rounds + 1, people), -1 if lost.
 
     Drawn round by round by the sampler that the shuffler itself draws from, which gives the same law, if nobody is
     offline or there is a schedule; and with the same error where a surplus aborts the walks.
@@ -292,7 +292,7 @@ def trace_walks(shuffler: RandomWalkShuffler, *, source: RandomSource) -> Intege
 
 
 class SightingReader:
-    """Scorer of sightings: for each report that a colluder received, its first sender and the round.
+    """Scorer of sightings, which are the first sender and round of each report at a colluder.
 
     They recognize a report that they have seen before. Who receives a report from its owner in the first round knows
     whose it is.
@@ -308,7 +308,7 @@ class SightingReader:
         self._unseen = float(_log(unseen[inputs.person]))
 
     def score(self, columns: Mapping[str, NDArray[Any]], trace: Integers) -> float:
-        """Log-likelihood ratio of the sightings of these reports, as in "bags"; 0 if there are none."""
+        """Log-likelihood ratio of the sightings and their reports; 0 without any."""
         received = np.isin(trace[1:], self.colluders) & (trace[1:] != trace[:-1])
         reports = np.flatnonzero(received.any(axis=0))
         reports = reports[~np.isin(reports, self.colluders)]
@@ -328,7 +328,7 @@ class SightingReader:
 
 
 class OnionReader:
-    """Scorer of the reports that colluders see in layers of encryption.
+    """Scorer of the reports that colluders see inside layers of encryption.
 
     They follow each of them from one honest person to the next, and so know where the report of the person asked about
     was first when it had left their hands; in the end they read what is in their hands, and know which honest person it
@@ -347,7 +347,7 @@ class OnionReader:
         self._own: dict[tuple[int, int], Floats] = {}
 
     def _walked(self, law: Floats, first: int) -> Floats:
-        """Expected numbers at places before the first and after each further round; shape (rounds + 1, people)."""
+        """Expected numbers of reports at each place, from round ``first`` on; shape (rounds + 1, people)."""
         found = np.zeros((len(self._graphs) + 1, law.size))
         found[first] = law
         for done, matrix in enumerate(transitions(self._graphs)):
@@ -356,7 +356,7 @@ class OnionReader:
         return found
 
     def _own_from(self, rounds: int, place: int) -> Floats:
-        """Log expected numbers of the followed report, which left the colluders' hands at this round and place.
+        """Log expected number at each place of the followed report, since a colluder handed it on.
 
         After 0 rounds: it was not in their hands in the first.
         """
@@ -368,7 +368,7 @@ class OnionReader:
         return self._own[rounds, place]
 
     def score(self, columns: Mapping[str, NDArray[Any]], trace: Integers) -> float:
-        """Log-likelihood ratio of all that colluders see of these reports, if the numbers of others are independent."""
+        """Log-likelihood ratio of everything that colluders see, with numbers of other reports taken as independent."""
         seen, person, last = np.isin(trace, self.colluders), self._inputs.person, len(trace) - 1
         honest, reports = ~seen, np.flatnonzero(self._honest)
         shown = {name: column[reports] for name, column in columns.items()}

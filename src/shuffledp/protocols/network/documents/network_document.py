@@ -1,4 +1,4 @@
-"""Walks along a graph in words: guarantee against rounds, cost, mixing and trust; and graphs before any walk."""
+"""Walks along a graph in words: guarantee by rounds, cost, mixing and trust; and descriptions of graphs."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -48,7 +48,7 @@ MixingOfParts = Sequence[MixingRounds | None]
 
 
 def network_plan_blocks(plan: NetworkPlan, delta: float, bits: int | None, *, table: bool) -> tuple[Block, ...]:
-    """Guarantee, cost and speed of mixing; with ``table`` also each number of rounds and each part of the graph.
+    """Text on the guarantee, cost and mixing of a plan; with ``table`` also tables by round and by part.
 
     ``bits`` are those of one report; None where that differs from person to person.
     """
@@ -75,7 +75,7 @@ def network_sentences(plan: NetworkPlan, delta: float, bits: int | None) -> tupl
 
 
 def network_section(outcome: ColumnOutcome) -> Section | None:
-    """Results of walks along graphs: the picture, the tables and the trust; None for other shuffles."""
+    """Section on the results of walks along graphs, with picture, tables and trust; None for other shuffles."""
     from shuffledp.protocols.network.documents.walk_charts import rounds_chart
 
     walked = outcome.shuffle_result
@@ -103,7 +103,7 @@ def network_section(outcome: ColumnOutcome) -> Section | None:
 
 
 def _graph(plan: NetworkPlan, *, capital: bool = False) -> str:
-    """The graph in words, with the edges of its file that were merged or left out."""
+    """Description of the graph in words, with the edges that were merged or left out."""
     graphs = f"{count(plan.num_graphs)} graphs in turn, the first of them with"
     start = graphs if plan.num_graphs > 1 else f"{'A' if capital else 'a'} graph of"
     merged = count_of(plan.merged_edges, "repeated edge was merged", "repeated edges were merged")
@@ -113,7 +113,7 @@ def _graph(plan: NetworkPlan, *, capital: bool = False) -> str:
 
 
 def _guarantee(plan: NetworkPlan, delta: float, *, conditional: bool = False) -> str:
-    """Epsilon beside that of a uniform shuffle, and the fewest rounds that come near it, in words."""
+    """Sentence on epsilon, on the epsilon of a uniform shuffle, and on the fewest rounds that come near it."""
     epsilon, uniform = in_digits(plan.epsilon, "at most"), in_digits(plan.uniform, "at most")
     would = "would be" if conditional else "is"
     return (
@@ -132,7 +132,7 @@ def _fewest(plan: NetworkPlan) -> str:
 
 
 def _mixing(plan: NetworkPlan) -> tuple[tuple[str, str], ...]:
-    """The two mixing times, each with its name."""
+    """Rows of the two mixing times, each with its name."""
     if plan.mixing_time is None:
         return ()
     slowest = ", of the slowest part" if plan.num_parts > 1 else ""
@@ -164,7 +164,7 @@ def _mixing_time(rounds: float | None) -> str:
 
 
 def _rounds(plan: NetworkPlan, own: str = "yours", *, on: Medium = Medium.BOTH) -> Table:
-    """Guarantee and cost of each number of rounds."""
+    """Table of the guarantee and cost by number of rounds."""
     gap, brief = _GAP.get(plan.protocol, _DUMMIES)
     rows = []
     for row in plan.by_rounds:
@@ -222,7 +222,7 @@ def _parts(plan: NetworkPlan, *, on: Medium = Medium.BOTH) -> Table:
 
 
 def graph_document(found: GraphDescription, mixing: MixingOfParts, name: str, *, weighted: bool) -> Document:
-    """A graph in a file with advice; its larger parts each get a table with their mixing."""
+    """Page on a graph in a file, with advice, and a table of mixing for each large part."""
     edges = count_of(found.num_edges, "edge")
     opening = f"{name}: {found.num_users:,} people, {edges}, taken in both directions"
     repeated, loops = count_of(found.merged_edges, "repeated edge"), count_of(found.dropped_loops, "loop")
@@ -252,7 +252,7 @@ def graph_document(found: GraphDescription, mixing: MixingOfParts, name: str, *,
 
 
 def graph_as_dict(found: GraphDescription, mixing: MixingOfParts) -> dict[str, Any]:
-    """The graph as one JSON object."""
+    """Description of the graph as one JSON object."""
     parts = [
         {
             **part.to_dict(),
@@ -266,7 +266,7 @@ def graph_as_dict(found: GraphDescription, mixing: MixingOfParts) -> dict[str, A
 
 
 def _part(found: GraphDescription, place: int, part: PartDescription, rounds: MixingRounds | None) -> Iterable[Block]:
-    """One part of a graph: its people, its spectrum, and the rounds until walks in it mix."""
+    """Table of one part of a graph: people, spectrum, and rounds until walks mix."""
     if found.num_components > 1:
         edges = count_of(part.num_edges, "edge")
         text = f"Part {place}, of person {part.first:,} and others: {part.num_users:,} people, {edges}"

@@ -37,11 +37,11 @@ class WalksDocument(FamilyDocument):
     """Parts of pages about walks, along graphs or on an overlay."""
 
     def release_sections(self, outcome: ColumnOutcome) -> Iterable[Section | None]:
-        """Results of walks along graphs, or of walks on an overlay."""
+        """Sections on the results of walks along graphs or on an overlay."""
         return network_section(outcome), overlay_section(outcome)
 
     def plan_blocks(self, plan: Plan, column: ColumnPlan, *, table: bool) -> Iterable[Block]:
-        """Plan of walks, with ``table`` all numbers of rounds and all parts of a graph."""
+        """Text on planned walks; with ``table`` also tables by round and by part of the graph."""
         planned, delta, bits = column.of_shuffle, plan.task.release.delta, column.chosen.report_bits
         if isinstance(planned, OverlayPlan):
             return overlay_plan_blocks(planned, delta, bits)
@@ -49,7 +49,7 @@ class WalksDocument(FamilyDocument):
 
 
 def overlay_plan_blocks(plan: OverlayPlan, delta: float, bits: int | None) -> tuple[Block, ...]:
-    """Guarantee and cost; ``bits`` is the size of one report, None if sizes differ."""
+    """Text on the guarantee and cost of an overlay; ``bits`` is the size of a report, None if sizes differ."""
     better, passed = better_sentence(plan), passed_sentence(plan, bits, most=f"{plan.own.messages_most:,.1f}")
     churn, colluders = churn_sentence(plan.churn, plan.own.rounds), _colluders(plan)
     spoiled = plan.churn is None and plan.epsilon > _SPOILED * plan.uniform  # only colluders or losses cause this
@@ -67,7 +67,7 @@ def overlay_plan_blocks(plan: OverlayPlan, delta: float, bits: int | None) -> tu
 
 
 def overlay_section(outcome: ColumnOutcome) -> Section | None:
-    """Results of walks on an overlay, and the trust; None for any other shuffle."""
+    """Section on the results of walks on an overlay, with the trust; None for other shuffles."""
     walked = outcome.shuffle_result
     if not isinstance(walked, Walked) or not isinstance(walked.plan, OverlayPlan):
         return None
@@ -96,7 +96,7 @@ def _overlay(plan: OverlayPlan, *, capital: bool = False) -> str:
 
 
 def _guarantee(plan: OverlayPlan, delta: float, *, conditional: bool = False) -> str:
-    """Epsilon beside that of a uniform shuffle, in words."""
+    """Sentence on epsilon and on the epsilon of a uniform shuffle."""
     epsilon, uniform = in_digits(plan.epsilon, "at most"), in_digits(plan.uniform, "at most")
     would = "would be" if conditional else "is"
     where = "" if plan.churn else "every report is with everybody equally likely, exactly, and "
@@ -132,7 +132,7 @@ def short_sizes(sizes: Sequence[int]) -> str:
 
 
 def designs_document(found: OverlayDesigns) -> Document:
-    """The recommended overlay with lines for a task, all overlays side by side, and the columns' meaning."""
+    """Page on overlays: the recommended one with its task lines, a table of all, and the columns' meaning."""
     chosen = found.chosen
     epsilon = in_digits(found.epsilon, "at most")
     opening = (
@@ -163,7 +163,7 @@ def _limits(found: OverlayDesigns) -> str:
 
 
 def _designs(found: OverlayDesigns) -> Table:
-    """One row per overlay, the recommended one marked, and one for the random graph."""
+    """Table with a row per overlay, the recommended one marked, and a row for the random graph."""
     epsilon = Cell(before="<=", text=in_digits(found.epsilon, "at most"))
     rows: list[tuple[str | Cell, ...]] = [
         (

@@ -1,4 +1,4 @@
-"""Messages sent by members of a relay, beside planned numbers and a published table.
+"""Messages that members send through a relay, beside planned and published numbers.
 
 Table 3 of the paper on network shuffling counts reports that a user sends: as many as there are rounds, of which there
 are about log n, where users pass them on; one to a trusted shuffler; n in a mix-net whose users cover what they send.
@@ -13,7 +13,7 @@ from shuffledp.documents.document import Document, Section
 
 
 def traffic_document(plan: Mapping[str, float], letters: int, size: int) -> Document:
-    """Counted messages of members, beside the planned numbers and those of a user in the paper's Table 3.
+    """Page on the messages that members sent, beside the planned numbers and the paper's Table 3.
 
     Args:
         plan: of the rounds, by the names of `shuffledp.parties.relay.relay_demonstration.traffic_of`.

@@ -1,4 +1,4 @@
-"""Texts about all walks, on graphs and overlays: reports handed in, and the guarantee if trust fails."""
+"""Texts about walks on graphs and overlays: the hand-in, and the guarantee if trust fails."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -35,7 +35,7 @@ def chance_of(exposure: float) -> str:
 
 
 def churn_sentence(churn: "PlannedChurn | None", rounds: int) -> str:
-    """A sentence on the gate and the recorded attendance; "" where all are online, or attendance is unknown."""
+    """Sentence on the gate and the recorded attendance; "" without either."""
     if churn is None or churn.is_unknown:
         return ""
     recorded = churn.recorded
@@ -51,13 +51,13 @@ def churn_sentence(churn: "PlannedChurn | None", rounds: int) -> str:
 
 
 def rounds_walked(churn: "PlannedChurn | None", rounds: int) -> str:
-    """Number of rounds in words, or their maximum if a gate may open earlier."""
+    """Words for the number of rounds, or for their maximum if a gate may open earlier."""
     most = "at most " * (churn is not None and churn.is_open_ended)
     return f"{most}{count_of(rounds, 'round')}"
 
 
 def passed_sentence(plan: "WalksPlan", bits: int | None, *, most: str) -> str:
-    """A sentence on the reports that a person passes on, their size, and the number of reports lacking.
+    """Sentence on the number and size of reports that a person passes on, and the reports lacking.
 
     ``most`` is what the busiest passes on. Where a gate may open before all rounds are walked, all are at most so many.
     """
@@ -70,7 +70,7 @@ def passed_sentence(plan: "WalksPlan", bits: int | None, *, most: str) -> str:
 
 
 def better_sentence(plan: "WalksPlan") -> str:
-    """Promise if all reports were handed in; "" unless it is better in every respect."""
+    """Sentence on the promise if all reports were handed in; "" unless it is better in every respect."""
     if not plan.all_is_better or plan.epsilon_of_all is None:
         return ""
     return (
@@ -94,7 +94,7 @@ def _times(number_of: int) -> str:
 
 
 def _how_long(opened: tuple[int, ...]) -> str:
-    """Rounds until the gate opened in simulations, as an estimate."""
+    """Words on the rounds until the gate opened in simulations."""
     if not opened:
         return ""
     rounds, shut = sorted(each for each in opened if each), opened.count(0)
@@ -107,7 +107,7 @@ def _how_long(opened: tuple[int, ...]) -> str:
 
 
 def links_text(links: "LinksPlan | None", *, onion: bool = False) -> str:
-    """Cost of links with slots, and their share of delta; "" without slots."""
+    """Text on the cost of links with slots, and their share of delta; "" without slots."""
     if links is None or not links.slots_per_link:
         return ""
     waits = "the rest wait for the next round" if links.surplus == "waits" else "nothing is released then"
@@ -128,7 +128,7 @@ def links_text(links: "LinksPlan | None", *, onion: bool = False) -> str:
 
 
 def _slots_in_words(slots: Sequence[int]) -> str:
-    """Numbers of slots, in the first round and in later ones."""
+    """Words for the number of slots, in the first and in later rounds."""
     first, others = slots[0], sorted(set(slots[1:]))
     if not others:
         return count_of(first, "slot")
@@ -138,7 +138,7 @@ def _slots_in_words(slots: Sequence[int]) -> str:
 
 
 def held_bars(walked: "Walked") -> Iterable[Block]:
-    """Numbers of people who handed in none, one, two, ... reports; the last line is for all larger numbers."""
+    """Bars of the numbers of people who handed in none, one, two or more reports."""
     people, shown, rest = sum(walked.held), list(walked.held[:_MOST_BARS]), sum(walked.held[_MOST_BARS:])
     names = [count(number_of) for number_of in range(len(shown))]
     if rest:
@@ -158,7 +158,7 @@ def held_bars(walked: "Walked") -> Iterable[Block]:
 
 
 def walk_section(plan: "WalksPlan", passed: str, lead: str, *further: Block) -> Section:
-    """Section on walks: where reports ``passed``, what is guaranteed as the ``lead``, and what is told ``further``."""
+    """Section on walks: the way of the reports, the guarantee as its ``lead``, and ``further`` blocks."""
     passed = f"There is no shuffler: reports went from hand to hand {passed} {_HANDED_IN[plan.protocol]}"
     blocks = (
         *told(*plan.warnings, role=Role.DANGER),
@@ -171,7 +171,7 @@ def walk_section(plan: "WalksPlan", passed: str, lead: str, *further: Block) -> 
 
 
 def trust_blocks(plan: "WalksPlan", epsilon0: float, *, onion: bool = False) -> Iterable[Block]:
-    """Guarantee if people collude or messages are watched; for onions, if more people collude than counted."""
+    """Text on the guarantee if people collude or messages are watched."""
     yield Text("If trust fails", Role.HEADING, on=PAGE)
     who = "more people than are counted who tell" if onion else "a neighbor who tells"
     watcher = "" if plan.links else ", and against somebody who watches all messages,"

@@ -1,4 +1,4 @@
-"""Pictures of walks: epsilon against rounds along a graph, and against the messages of overlays."""
+"""Charts of walks: epsilon against rounds on a graph, and against messages on overlays."""
 
 from functools import partial
 
@@ -16,7 +16,7 @@ _PASSED_ON = "messages that each person passes on"
 
 
 def rounds_chart(plan: NetworkPlan, *, epsilon0: float, withdrawn: bool) -> Chart:
-    """Epsilon after each number of rounds, between the local loss and the epsilon of a uniform shuffle."""
+    """Chart of epsilon by number of rounds, between the local epsilon and that of a uniform shuffle."""
     caption = [
         "Both axes are logarithmic. Dots: what is guaranteed after this number of rounds; other numbers were not "
         "computed. Dashed: a uniform shuffle of everybody. Dotted: no shuffling."
@@ -37,7 +37,7 @@ def rounds_chart(plan: NetworkPlan, *, epsilon0: float, withdrawn: bool) -> Char
 
 
 def _rounds(plan: NetworkPlan, epsilon0: float, *, withdrawn: bool) -> Panel:
-    """A dot for each number of rounds that was computed, with what it costs on top."""
+    """Panel with a dot for each number of rounds, and its cost on top."""
     drawn = [row for row in plan.by_rounds if row.rounds > 0]
     lowest = min([plan.uniform, *(row.epsilon for row in drawn)])
     x = Axis(label="rounds", ends=(drawn[0].rounds * 0.9, drawn[-1].rounds * 1.1), is_log=True, is_short=True)
@@ -61,7 +61,7 @@ def _epsilon(least: float, most: float) -> Axis:
 
 
 def _limits(x: Axis, uniform: float, epsilon0: float, *, above: float) -> tuple[Mark, ...]:
-    """Two lines of reference: dashed a uniform shuffle, with its name ``above`` it in pixels, and dotted no shuffle."""
+    """Reference lines of a chart: dashed for a uniform shuffle, with its name, and dotted for no shuffle."""
     first, last = x.ends or (1.0, 1.0)
     return (
         Line(x=(first, last), y=(uniform, uniform), color="green", dash="dashed"),
@@ -72,7 +72,7 @@ def _limits(x: Axis, uniform: float, epsilon0: float, *, above: float) -> tuple[
 
 
 def designs_chart(found: OverlayDesigns) -> Chart:
-    """Overlays as squares and rounds on a random graph as dots: messages sent, epsilon, and exposure to colluders."""
+    """Chart of overlays and random graphs: messages sent, epsilon, and exposure to colluders."""
     chosen = found.chosen
     beside = "; dots: rounds on a random graph, to compare with" if found.random_graph else ""
     return Chart(
@@ -91,12 +91,12 @@ def designs_chart(found: OverlayDesigns) -> Chart:
 
 
 def designs_figure(found: OverlayDesigns) -> bytes:
-    """The picture as an SVG file."""
+    """Chart of the overlay designs as an SVG file."""
     return draw(designs_chart(found)).as_file()
 
 
 def _designs(found: OverlayDesigns) -> Panel:
-    """A square for each overlay, with its rounds below, and a dot for each number of rounds on a random graph."""
+    """Panel with a square for each overlay, and a dot for each number of rounds on a random graph."""
     walked = found.random_graph.by_rounds if found.random_graph else ()
     messages, colluding = [each.messages for each in found.designs], found.chosen.colluding
     x = Axis(label=_PASSED_ON, ends=(0.8, 1.4 * max([*messages, *(each.rounds for each in walked)])), is_log=True)

@@ -1,1 +1,1 @@
-"""Walks from files: graphs of people, and views that walks made."""
+"""Files of tasks with walks: graphs of people, and views of their reports."""

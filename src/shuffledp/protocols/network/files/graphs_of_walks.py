@@ -1,4 +1,4 @@
-"""Graphs that walks of a task go along, and views that such walks made."""
+"""Graphs of a task's walks, and the views that such walks made."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -29,13 +29,13 @@ class GraphFiles(FamilyFiles):
         return read_graphs(section, num_users, folder)
 
     def checked(self, column: Column, views: Iterator[View], shuffler: Shuffler | None, folder: Path) -> CheckedParts:
-        """The view, which is one part, with the model of the task's own walks."""
+        """Checked view in one part, with the model of the task's own walks."""
         walked = WalkedView.of(column, next(views), shuffler, folder)
         return CheckedParts(views=iter([walked.view]), shuffle=walked.view.shuffle, added=walked.walked)
 
 
 def read_graphs(section: NetworkSection, num_users: int | None, folder: Path) -> Contacts:
-    """The graphs of all rounds, from files beside the task file or drawn, or an overlay of the people.
+    """Graphs of all rounds from files or drawn at random, or an overlay of the people.
 
     None people are as many as files name.
 
@@ -65,7 +65,7 @@ def read_graphs(section: NetworkSection, num_users: int | None, folder: Path) ->
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class WalkedView:
-    """A view after walks, with the analyst's own graphs and the shuffler that they determine."""
+    """View after walks, with the analyst's graphs and the shuffler on them."""
 
     column: Column
     view: View
@@ -74,7 +74,7 @@ class WalkedView:
 
     @classmethod
     def of(cls, column: Column, view: View, shuffler: Shuffler | None, folder: Path) -> "WalkedView":
-        """The view with the graph beside the task file; refused if its reports walked along another graph."""
+        """View with the graph beside the task file; refused if its reports walked on another graph."""
         section, shuffle = column.shuffler, view.shuffle
         if not isinstance(section, NetworkSection) or not isinstance(shuffle, RandomWalkShuffleModel):
             raise InputDataError("the view must be one of a 'network' shuffle.")
@@ -95,7 +95,7 @@ class WalkedView:
         return cls(column=column, view=view, shuffler=shuffler, graphs=graphs)
 
     def walked(self, progress: Progress | None = None) -> Walked:
-        """The result of the walks: reports handed in by each person, and the plan."""
+        """Result of the walks: number of reports that each person handed in, and the plan."""
         section = cast(NetworkSection, self.column.shuffler)
         planned = section.family_plan(self.column, self.graphs, self.shuffler, progress=progress)
         held = np.bincount(cast(Any, self.view.labels), minlength=self.view.shuffle.num_users)
@@ -103,7 +103,7 @@ class WalkedView:
 
 
 def _for_people(section: NetworkSection, num_users: int | None) -> Contacts:
-    """The overlay or drawn graph of this number of people; refused if it is unknown, or does not fit."""
+    """Overlay or drawn graph of this number of people; refused if the number is unknown or does not fit."""
     drawn = f"the graph {section.graph!r}"
     what, do, done = (drawn, "draw", "drawn") if section.overlay is None else ("an overlay", "lay out", "laid out")
     if num_users is None:

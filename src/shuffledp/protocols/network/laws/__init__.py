@@ -1,1 +1,1 @@
-"""Laws of walks: positions, loads and likeness, with everybody online and with churn."""
+"""Laws of walks with and without absences: positions of reports, loads of people, overlaps of positions."""

@@ -1,4 +1,4 @@
-"""Churn likeness: common mass of all people's position laws, given a schedule of who is online in which round.
+"""Churn likeness: common mass of all people's position laws, given recorded attendance.
 
 With pi the mean of everybody's law, u_v = max over i of P_v(i) / pi_i and l_j = min over i of P_j(i) / pi_i, a_jv is at
 least l_j / u_v. Of a few people it is worked out for all pairs; more are walked some at a time, and only u and l kept.
@@ -57,7 +57,7 @@ def likeness_given(ways: ChurnedWays, *, laziness: float = 0.0) -> Likeness:
 
 
 def quick_overlap_given(ways: ChurnedWays, *, laziness: float = 0.0) -> float:
-    """Mean overlap of `likeness_given` or slightly less, by the extremes of all laws; 0 if unknown.
+    """Lower bound on the mean overlap of `likeness_given`, by the extremes of all laws; 0 if unknown.
 
     Of 1,000 people with 8 neighbors it takes a fifth of a second in 15 rounds.
 
@@ -79,7 +79,7 @@ def quick_overlap_given(ways: ChurnedWays, *, laziness: float = 0.0) -> float:
 
 
 def overlaps_given(ways: ChurnedWays, *, laziness: float = 0.0) -> Floats:
-    """Mean overlap of the others' laws with each person's law, as a lower bound; public; shape (people,).
+    """Lower bound, by person, on the mean overlap of the other people's position laws with the person's.
 
     Raises:
         InvalidParameterError: if the chance is out of range, or the people are more than 2000.
@@ -91,13 +91,13 @@ def overlaps_given(ways: ChurnedWays, *, laziness: float = 0.0) -> Floats:
 
 
 def handing_in(ways: ChurnedWays) -> NDArray[np.bool_]:
-    """Mask of the people who hand in after the last round, shape (people,)."""
+    """Mask of the people who hand in reports after the last round, shape (people,)."""
     last = ways.schedule.handing_in
     return np.ones(ways.num_users, dtype=np.bool_) if last is None else last
 
 
 def arriving_given(ways: Ways, *, laziness: float = 0.0) -> float:
-    """Expected share of reports whose holders hand them in, given attendance if it is known."""
+    """Expected share of reports that are handed in, given attendance if it is known."""
     if not isinstance(ways, ChurnedWays) or ways.schedule.handing_in is None:
         return 1.0
     held = np.ones(ways.num_users)
@@ -107,7 +107,7 @@ def arriving_given(ways: Ways, *, laziness: float = 0.0) -> float:
 
 
 def overlaps_by_round(ways: ChurnedWays, *, worth: float, laziness: float = 0.0) -> Iterator[float]:
-    """Mean overlap of `likeness_given` after each round of the schedule; 0 where certainly below ``worth``.
+    """Mean overlap of `likeness_given` after each round; 0 where it is certainly below ``worth``.
 
     Raises:
         InvalidParameterError: if a chance is out of range.
@@ -127,13 +127,13 @@ def overlaps_by_round(ways: ChurnedWays, *, worth: float, laziness: float = 0.0)
 
 
 def _overlaps_at(laws: Floats, last: NDArray[np.bool_], slack: float) -> Floats:
-    """Mean overlap for each person at the places handed in; 1 for a person whose report is at none of them."""
+    """Mean overlap by person, over the places where reports are handed in; 1 if none is reachable."""
     arriving = np.minimum(laws[:, last].sum(axis=1), 1.0)
     return np.asarray(mean_overlaps(np.ascontiguousarray(laws[:, last]), arriving) * (1 - 8 * slack))
 
 
 def _laws_given(ways: ChurnedWays, laziness: float) -> Floats:
-    """Laws after all rounds, one in each row."""
+    """Position laws after all rounds, one person per row."""
     laws = np.eye(ways.num_users)
     for matrix in transitions(ways.rounds):
         laws = one_round(matrix, laws, laziness)
@@ -141,7 +141,7 @@ def _laws_given(ways: ChurnedWays, laziness: float) -> Floats:
 
 
 def _walked(rounds: tuple[ChurnedRound, ...], laws: Floats, laziness: float) -> Iterator[Floats]:
-    """Laws after each round, one in each column."""
+    """Position laws after each round, one person per column."""
     for matrix in transitions(rounds):
         laws = one_round(matrix, laws, laziness)
         yield laws
@@ -161,14 +161,14 @@ def _swept(rounds: tuple[ChurnedRound, ...], people: int, laziness: float) -> li
 
 
 def _blocks(people: int) -> Iterator[tuple[Integers, Floats]]:
-    """Blocks of people, each with a law in a column for every start."""
+    """Blocks of people, with each person's starting law in a column."""
     for first in range(0, people, _BLOCK):
         starts = np.arange(first, min(first + _BLOCK, people))
         yield starts, from_starts(people, starts)
 
 
 def _extremes(laws: Floats, middle: Floats) -> tuple[Floats, Floats]:
-    """Largest and smallest quotient of each law, one in each column, by the mean of all laws."""
+    """Largest and smallest quotient of each column's law by the mean of all laws."""
     quotients = laws * np.divide(1, middle, out=np.zeros_like(middle), where=middle > 0)[:, None]
     return quotients.max(axis=0), quotients[middle > 0].min(axis=0) if (middle == 0).any() else quotients.min(axis=0)
 

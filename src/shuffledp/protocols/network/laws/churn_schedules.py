@@ -1,4 +1,4 @@
-"""Churn schedules: the attendance in each round of a walk, recorded or drawn.
+"""Churn schedules: attendance in each round of a walk, recorded or drawn at random.
 
 A schedule says nothing about reports: it is public, and guarantees are stated given it. That is honest only where being
 online depends on no answer, no report and no walk, which no computation can check.
@@ -26,7 +26,7 @@ RULES = (STAY, ONLINE)
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Schedule(Described):
-    """Attendance in each round, with the rule for a holder who draws a person offline.
+    """Attendance in each round, with the rule for a holder who draws an absent person.
 
     In each round a person offline keeps all reports that they hold, and gets none. With the rule "stay" the next
     holder is drawn as if all were online, and a report stays where it is if that one is offline. With the rule "online"
@@ -114,17 +114,17 @@ class Schedule(Described):
 
     @property
     def offline(self) -> int:
-        """Number of absences: people offline, counted in each round."""
+        """Number of absences: people offline, added up over the rounds."""
         return int(self.online.size - np.count_nonzero(self.online))
 
     def first(self, num_rounds: int) -> "Schedule":
-        """Schedule cut after the first rounds, after which all people hand in."""
+        """Schedule of the first rounds, after which all people hand in."""
         validate.integer_at_least(0, num_rounds=num_rounds)
         return Schedule(self.online[:num_rounds], self.rule)
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 in hexadecimal of the rule, the numbers of rounds and people, attendance and handing in."""
+        """SHA-256 digest of the schedule, in hexadecimal."""
         head = f"{self.rule} {self.num_rounds} {self.num_users} ".encode()
         last = b"" if self.handing_in is None else np.packbits(self.handing_in).tobytes()
         return hashlib.sha256(head + np.packbits(self.online).tobytes() + last).hexdigest()
@@ -141,7 +141,7 @@ class Schedule(Described):
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Dictionary for JSON: a bit for each round and person, in base64; who hands in, if not all."""
+        """Dictionary for JSON, with attendance as bits in base64."""
         found = {"rule": self.rule, "rounds": self.num_rounds, "people": self.num_users, "online": _text(self.online)}
         return found if self.handing_in is None else found | {"handing_in": _text(self.handing_in)}
 

@@ -25,7 +25,7 @@ _SLACK = 1e-12  # relative: more than rounding takes off
 
 @dataclass(frozen=True, eq=False)
 class ChurnedWays:
-    """Graph, graphs of the rounds, or overlay, with a schedule of attendance.
+    """Graph, graphs or overlay of a walk, with a schedule of attendance.
 
     Args:
         graph: as for `shuffledp.RandomWalkShuffler`; of several graphs, and of an overlay, the first comes again after
@@ -66,12 +66,12 @@ class ChurnedWays:
         return tuple(ChurnedRound(each, self.schedule[place], self.schedule.rule) for place, each in enumerate(walked))
 
     def first(self, num_rounds: int) -> "ChurnedWays":
-        """Rounds truncated to the first ``num_rounds``."""
+        """Walk cut after the first ``num_rounds`` rounds."""
         return replace(self, schedule=self.schedule.first(num_rounds))
 
 
 def rule_for(graph: Graph | Overlay | Sequence[Graph], *, constant: bool = False) -> str:
-    """Default rule of holders: on an overlay, they draw among the people online.
+    """Default rule for a holder who draws an absent person: on an overlay, to draw among the people online.
 
     With ``constant`` links they cannot: an envelope is sealed to everybody before it is known who is there.
     """
@@ -79,14 +79,14 @@ def rule_for(graph: Graph | Overlay | Sequence[Graph], *, constant: bool = False
 
 
 def check_rule(graph: Graph | Overlay | Sequence[Graph], rule: str) -> None:
-    """Refuse the rule of drawing among people online on a graph, where no neighbor may be online."""
+    """Refuse, on a graph, the rule to draw among people online, since no neighbor may be online."""
     if rule == ONLINE and not isinstance(graph, Overlay):
         raise InvalidParameterError(f"schedule must have the rule {STAY!r} on a graph; got rule={rule!r}.")
 
 
 @dataclass(frozen=True, eq=False)
 class ChurnedRound:
-    """Round on a graph or an overlay with known attendance ``online``, shape (people,)."""
+    """Round on a graph or an overlay, with the mask ``online`` of the people present."""
 
     walked: Graph | OverlayRound
     online: NDArray[np.bool_]
@@ -99,17 +99,17 @@ class ChurnedRound:
 
     @property
     def most_terms(self) -> int:
-        """Largest number of terms in the sum for one chance."""
+        """Largest number of terms in the sum for one transition."""
         walked = self.walked
         return 2 * walked.size if isinstance(walked, OverlayRound) else int(walked.degrees.max(initial=1))
 
     @property
     def num_entries(self) -> int:
-        """Number of products that one law takes."""
+        """Number of products to move one law by a round."""
         return 3 * self.num_users + (int(self.walked.neighbors.size) if isinstance(self.walked, Graph) else 0)
 
     def transposed_transition(self) -> Any:
-        """Transition matrix: column j is the law of the next holder of a report at j; a person offline keeps it."""
+        """Transition matrix: column j is the law of the next holder of a report that person j holds."""
         if isinstance(self.walked, Graph):
             return _along_edges(self.walked, self.online)
         return _within_groups(self.walked, self.online, self.rule)
@@ -119,7 +119,7 @@ class ChurnedRound:
         return _open_edges(graph, self.online)[1]
 
     def surplus_of_groups(self, walked: OverlayRound, walking: Floats, slots: int) -> float:
-        """Upper bound on the chance that a link is overfull: the sum over links of mu^b / b! with b = slots + 1.
+        """Upper bound on the chance that a link is overfull in this round.
 
         It is mu that is expected to go along a link, between people of one group who are online: what walks from one,
         times the chance of the other. Above 60 slots the bound for 60 is used.
@@ -145,7 +145,7 @@ def _open_edges(graph: Graph, online: NDArray[np.bool_]) -> tuple[NDArray[np.boo
 
 
 def _along_edges(graph: Graph, online: NDArray[np.bool_]) -> Any:
-    """Transition matrix on the edges between people online; a draw of another edge leaves the report in place."""
+    """Transition matrix on the edges between people online."""
     import scipy.sparse as sp
 
     people = graph.num_users
@@ -158,7 +158,7 @@ def _along_edges(graph: Graph, online: NDArray[np.bool_]) -> Any:
 
 
 class _Mixing:
-    """Matrix with ``keep`` on the diagonal plus out @ into: each entry is kept in part, and spread in part."""
+    """Transition matrix as a diagonal ``keep`` plus the low-rank product out @ into."""
 
     def __init__(self, keep: Floats, out: Any, into: Any) -> None:
         self._keep, self._out, self._into = keep, out, into
@@ -178,7 +178,7 @@ class _Mixing:
 
 
 def _in_groups(walked: OverlayRound, online: NDArray[np.bool_], rule: str) -> tuple[NDArray[np.int64], Floats, Floats]:
-    """Group of each person, the chance to receive a report of it (0 offline), and the chance that a report stays."""
+    """Group of each person, the chance to receive a group's report, and the chance that an own report stays."""
     overlay = walked.overlay
     cells = overlay.cells.astype(np.int64)
     groups = cells // (walked.below * walked.size) * walked.below + cells % walked.below

@@ -1,4 +1,4 @@
-"""Links of a constant pattern: the slots that an envelope needs, and the reports that wait where they are too few.
+"""Links with equal traffic in every round: slots that an envelope needs, and reports that wait.
 
 In each round everybody sends one envelope of B_t slots on every link, whatever there is to send, so that traffic tells
 nothing. Where more reports than that are to go along one link, some wait with their holder, chosen uniformly; or nobody
@@ -39,7 +39,7 @@ _NEVER = 1e-300
 
 
 def waiting(links: Integers, order: Integers, slots: int) -> NDArray[np.bool_]:
-    """Mask of the reports that wait for a round because their link has too few slots; shape (reports,).
+    """Mask of the reports that wait for a slot on their link; shape (reports,).
 
     Of those that are to go along one link, the first ``slots`` in the order go. So with a uniform order those who wait
     are chosen uniformly.
@@ -63,7 +63,7 @@ def waiting(links: Integers, order: Integers, slots: int) -> NDArray[np.bool_]:
 
 
 def overfull(links: Integers, slots: int) -> bool:
-    """Whether a link is to carry more reports than it has slots."""
+    """Whether a link has more reports to carry than slots."""
     taken = np.sort(links)
     return bool((taken[slots:] == taken[: taken.size - slots]).any()) if taken.size > slots else False
 
@@ -86,7 +86,7 @@ def check_numbers_of_slots(slots: Sequence[int]) -> None:
 
 
 def surplus_chance(graph: Graphs | Overlay | ChurnedWays, slots: Sequence[int], *, laziness: float = 0.0) -> float:
-    """Upper bound on the chance that a link has more reports to carry than slots, in any round; 1 at most.
+    """Upper bound on the chance that a link has too few slots in any round; 1 at most.
 
     Args:
         graph: one graph, or one for each round, or an overlay, on which nothing is lost; with a schedule of who is
@@ -100,7 +100,7 @@ def surplus_chance(graph: Graphs | Overlay | ChurnedWays, slots: Sequence[int], 
 def surplus_chances(
     graph: Graphs | Overlay | ChurnedWays, slots: Sequence[int], *, laziness: float = 0.0
 ) -> tuple[float, ...]:
-    """Chance of a surplus so far after each round; the arguments are those of `surplus_chance`."""
+    """Upper bound on the chance of a surplus up to each round; arguments as in `surplus_chance`."""
     slots = checked_slots(slots, len(slots))
     later = zip(slots[1:], _later_rounds(graph, len(slots), laziness), strict=True)
     chances = [0.0, *(_chance(each, walking, number) for number, (each, walking) in later)]
@@ -110,7 +110,7 @@ def surplus_chances(
 def slots_needed(
     graph: Graphs | Overlay, num_rounds: int, *, overflow: float, laziness: float = 0.0
 ) -> tuple[int, ...]:
-    """Fewest slots of an envelope in each round for which `surplus_chance` is at most ``overflow``.
+    """Fewest slots in each round that keep `surplus_chance` at ``overflow`` or below.
 
     All rounds but the first get equal parts of it.
 
@@ -135,7 +135,7 @@ def slots_needed(
 
 
 def slots_sent(graph: Graphs | Overlay, slots: Sequence[int]) -> Integers:
-    """Number of slots that each person sends in all rounds together, on all links; shape (people,)."""
+    """Number of slots that each person sends in all rounds, over all links; shape (people,)."""
     found = np.zeros(people_of(graph), dtype=np.int64)
     for each, number in zip(graphs_of_rounds(graph, len(slots)), slots, strict=True):
         contacts = each.num_contacts[each.overlay.cells] if isinstance(each, OverlayRound) else each.degrees
@@ -146,7 +146,7 @@ def slots_sent(graph: Graphs | Overlay, slots: Sequence[int]) -> Integers:
 def _later_rounds(
     graph: Graphs | Overlay | ChurnedWays, num_rounds: int, laziness: float
 ) -> Iterator[tuple[AnyRound, Floats]]:
-    """Rounds after the first, each with the expected number of walking reports by person; constant on an overlay."""
+    """Rounds after the first, each with the expected number of walking reports by person."""
     validate.probability(laziness=laziness)
     rounds = graphs_of_rounds(graph, num_rounds)
     held = np.ones(people_of(graph))
@@ -161,7 +161,7 @@ def _later_rounds(
 
 
 def _chance(each: AnyRound, walking: Floats, slots: int) -> float:
-    """Upper bound on the chance that a link of this round has more to carry than slots."""
+    """Upper bound on the chance that a link has too few slots in this round."""
     if isinstance(each, OverlayRound):
         return surplus_of_round(each, slots)
     if isinstance(each, ChurnedRound):
@@ -176,7 +176,7 @@ def _chance(each: AnyRound, walking: Floats, slots: int) -> float:
 
 
 def _enough(each: AnyRound, walking: Floats, part: float, guess: int) -> int:
-    """Fewest slots of one round, by a search from the number of the round before."""
+    """Fewest slots of one round, searched from the previous round's number."""
     if _chance(each, walking, guess) > part:
         return next(more for more in itertools.count(guess + 1) if _chance(each, walking, more) <= part)
     while guess > 1 and _chance(each, walking, guess - 1) <= part:

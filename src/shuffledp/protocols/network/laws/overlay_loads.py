@@ -1,4 +1,4 @@
-"""Loads of walks on overlays: reports held and passed on, the reports that links carry, and who ever holds a report.
+"""Loads of walks on overlays: reports that people hold and pass on, traffic on links, and exposure.
 
 Before round i everybody's report is where the digits drawn so far are those of a uniform person, and the others still
 its sender's: in the cell (q, s) of drawn digits q and others s there are W(q) V(s) / n reports on average, for the
@@ -21,7 +21,7 @@ _MOST_SLOTS = 60  # of which the chances of more are looked at: 1 / 61! is below
 
 
 def loads_held(overlay: Overlay, num_rounds: int) -> Floats:
-    """Expected number of reports at each person after this number of rounds, if none are lost; shape (people,)."""
+    """Expected number of reports that each person holds after these rounds without losses; shape (people,)."""
     validate.integer_at_least(0, num_rounds=num_rounds)
     if num_rounds % overlay.num_rounds == 0:
         return np.ones(overlay.num_users)
@@ -29,7 +29,7 @@ def loads_held(overlay: Overlay, num_rounds: int) -> Floats:
 
 
 def loads_passed(overlay: Overlay, num_rounds: int, *, dropout: float = 0.0) -> Floats:
-    """Expected number of reports that each person passes on, and does not keep, in all rounds; shape (people,)."""
+    """Expected number of reports that each person passes on to another in all rounds; shape (people,)."""
     validate.integer_at_least(0, num_rounds=num_rounds)
     found = np.zeros(overlay.num_cells)
     for done, each in enumerate(rounds_of(overlay, num_rounds)):
@@ -38,14 +38,14 @@ def loads_passed(overlay: Overlay, num_rounds: int, *, dropout: float = 0.0) -> 
 
 
 def leaving_chances(overlay: Overlay) -> tuple[float, ...]:
-    """Largest chance in each round that a report leaves its holder: 1 - 1/m_i if no addresses are shared."""
+    """Largest chance that a report leaves its holder, for each round."""
     return tuple(float(_leaving(each).max()) for each in rounds_of(overlay, overlay.num_rounds))
 
 
 def average_exposure(
     *, num_users: int, num_rounds: int, num_colluding: int, leaving: Sequence[float] | None = None
 ) -> float:
-    """Upper bound on the chance that a colluder ever holds a report, on average over who colludes.
+    """Upper bound on the chance that a colluder ever holds a report, averaged over sets of colluders.
 
     If any m of the other n - 1 people are equally likely to be the colluders, a walk of t rounds, which meets t other
     people at most, avoids them with a probability of at least the product of 1 - m / (n - 1 - i) over i < t. With
@@ -85,7 +85,7 @@ def _of_people(overlay: Overlay, of_cells: Floats) -> Floats:
 
 
 def _load(each: OverlayRound) -> Floats:
-    """Expected number of reports at a person of each cell before this round of the first cycle; shape (cells,)."""
+    """Expected number of reports at a person of each cell before this round of the first cycle."""
     grid = each.grid
     prefixes, suffixes = grid.sum(axis=(1, 2), dtype=np.int64), grid.sum(axis=0, dtype=np.int64)
     held: Floats = (prefixes[:, None, None] / each.num_users) * suffixes / grid
@@ -93,7 +93,7 @@ def _load(each: OverlayRound) -> Floats:
 
 
 def _leaving(each: OverlayRound) -> Floats:
-    """Chance that a person of each cell passes a report on in this round, and does not keep it; shape (cells,)."""
+    """Chance that a person of each cell passes a report on to another in this round; shape (cells,)."""
     grid = each.grid
     drawn = grid.sum(axis=2, dtype=np.int64)
     staying = (drawn / drawn.sum(axis=1, keepdims=True))[:, :, None] / grid
@@ -102,7 +102,7 @@ def _leaving(each: OverlayRound) -> Floats:
 
 
 def surplus_of_round(each: OverlayRound, slots: int) -> float:
-    """Upper bound on the chance that a link is overfull in this round: sum over links of mu^b / b!, b = slots + 1.
+    """Upper bound on the chance that a link of an overlay is overfull in this round.
 
     Everybody holds one report when the cycle begins (`link_slots`). For a link from a cell c = (q, x, s) to
     c' = (q, d, s) it is mu = V(x s) W(q d) / (n N(c) N(c')), with N people in a cell; so the sum over links is one over

@@ -1,4 +1,4 @@
-"""Walks on a typical random regular graph, without drawing one: an estimate of their likeness, and no bound.
+"""Walks on a typical random regular graph: an estimate of how alike positions are, and no bound.
 
 Around nearly everybody such a graph is a tree for as far as walks spread that have not mixed. So what a law has more
 than the uniform one is about the chance p_t to be back at the root of the infinite tree after t rounds,
@@ -50,12 +50,12 @@ def usual_likeness(num_users: int, degree: int, num_rounds: int) -> Likeness:
 
 
 def decay(degree: int) -> float:
-    """Typical factor by which a round brings laws nearer to uniform: the second eigenvalue (Friedman 2008)."""
+    """Typical factor per round by which position laws approach uniform: the second eigenvalue (Friedman 2008)."""
     return 2 * math.sqrt(degree - 1) / degree
 
 
 def _extremes(people: int, degree: int, num_rounds: int) -> tuple[float, float]:
-    """Largest n P_v(i) of the worst v, and the typical smallest one.
+    """Largest n P_v(i) of the worst start v, and a typical smallest n P_v(i).
 
     After an odd number of rounds the neighbors are likeliest, as likely as to be back a round later.
     """
@@ -65,7 +65,7 @@ def _extremes(people: int, degree: int, num_rounds: int) -> tuple[float, float]:
 
 
 def _from_squares(people: int, degree: int, num_rounds: int, swept: int) -> tuple[float, float]:
-    """Excess of the worst and deficit of the typical law, by mean squares after half of the rounds."""
+    """Excess of the worst law and deficit of a typical law, from mean squares after half of the rounds."""
     first = min(num_rounds // 2, swept)
     second = min(num_rounds - first, swept)
     back = _returns(degree, 2 * second + 2)
@@ -75,7 +75,7 @@ def _from_squares(people: int, degree: int, num_rounds: int, swept: int) -> tupl
 
 @lru_cache(maxsize=8)
 def _returns(degree: int, num_rounds: int) -> Floats:
-    """Chance to be back at the root of the infinite regular tree, for each number of rounds."""
+    """Chance of return to the root of the infinite regular tree, by number of rounds."""
     depths = np.zeros(num_rounds + 2)
     depths[0] = 1.0
     back = [1.0]

@@ -1,4 +1,4 @@
-"""Random walks as records: what people do, and what is publicly known of where their reports end.
+"""Random walks as records: rules of a walk, and public facts on where reports end.
 
 Each field is declared here once. A task's table, the planner, the shuffler and the shuffler's public model put these
 records together by inheritance, so that arguments of constructors and keys in files are flat.
@@ -23,7 +23,7 @@ SURPLUS = ("waits", "aborts")
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class HandIn:
-    """Reports that everybody hands in after the last round.
+    """Rules of the hand-in after the last round.
 
     Args:
         protocol: "all" (everybody hands in all that they hold), "single" (one of the reports that they hold, chosen
@@ -35,7 +35,7 @@ class HandIn:
     submissions: int | None = None
 
     def check_hand_in(self) -> None:
-        """Refuse an unknown protocol, and a number of submissions except for the protocol that needs one."""
+        """Refuse an unknown protocol, and ``submissions`` that are missing or not needed."""
         validate.one_of(PROTOCOLS, protocol=self.protocol)
         if self.protocol == "padded":
             validate.integer_at_least(1, submissions=self.submissions)
@@ -92,12 +92,12 @@ class Walk(WalkRules):
 
     @property
     def is_churned(self) -> bool:
-        """Whether attendance matters: people may be offline, or there is a gate or a schedule."""
+        """Whether people may be offline, or there is a gate or a schedule."""
         return bool(self.offline) or self.gate is not None or self.schedule is not None
 
     @property
     def survival(self) -> float:
-        """Chance that a report is not lost on its way, where losses depend on nothing."""
+        """Chance that a report is not lost on its way."""
         return float((1 - self.dropout) ** self.num_rounds)
 
     def check_walk(self) -> None:
@@ -160,7 +160,7 @@ class Positions:
     unseen_overlaps: tuple[float, ...] = ()
 
     def check_positions(self, num_rounds: int) -> None:
-        """Refuse facts that are out of range, or are not one for each of these rounds.
+        """Refuse facts that are out of range, or not given once for each round.
 
         Raises:
             InvalidParameterError: if so.
@@ -189,7 +189,7 @@ class Positions:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class WalkFacts(Walk, Positions):
-    """Public facts about a walk of everybody's reports on a graph, which theorems are about.
+    """Public facts about a walk of all people's reports on a graph, for theorems.
 
     Args:
         num_users: people in the graph, 1 or more.
@@ -222,12 +222,12 @@ class WalkFacts(Walk, Positions):
 
     @property
     def unlimited(self) -> Self:
-        """Same walks on links without a limit of slots."""
+        """Facts of these walks on links without a limit of slots."""
         parts = tuple(part.unlimited for part in self.parts)
         return replace(self, slots=(), surplus=SURPLUS[0], overflow=0.0, parts=parts)
 
     def dummy_model_among(self, reports: LocalModel) -> LocalModel | None:
-        """Randomizer of the dummies among these reports; None if unknown, as for ``dummy_model``."""
+        """Model of the dummies among these reports; None if unknown."""
         return reports if self.added is not None and self.added.own else self.dummy_model
 
     def check_facts(self) -> None:
@@ -285,7 +285,7 @@ class WalkFacts(Walk, Positions):
             )
 
     def _check_gate(self) -> None:
-        """Refuse a schedule of other people or rounds, and one that does not open the gate."""
+        """Refuse a schedule that does not fit the walk, or does not open the gate."""
         if self.schedule is None:
             return
         if (self.schedule.num_users, self.schedule.num_rounds) != (self.num_users, self.num_rounds):
@@ -304,7 +304,7 @@ class WalkFacts(Walk, Positions):
 
 
 def checked_chances(**chances: float) -> None:
-    """Refuse chances outside the range from 0 to 1, 1 excluded."""
+    """Refuse chances below 0, or of 1 or more."""
     validate.probability(**chances)
     for name, chance in chances.items():
         if chance == 1:

@@ -1,4 +1,4 @@
-"""Crowds of honest people: they hide one report from colluding relays, who tell what they see.
+"""Crowds of honest people that hide one report from colluding relays.
 
 What colluders may know of one report is all or nothing: either they can follow it, or it is anywhere with the chances
 of others', and a uniform shuffle of it and theirs is left. A `Hiding` says with which chance it is alone, and with
@@ -53,7 +53,7 @@ class Crowd(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Hiding:
-    """Bound on the chance that a report is ``alone``, and else its crowds in the order of joining.
+    """Bound on the chance that a report is ``alone``, with the crowds that hide it otherwise.
 
     If a later crowd is larger, a report that comes to it late may as well have come early.
     """
@@ -64,7 +64,7 @@ class Hiding:
 
 @dataclass(frozen=True, slots=True)
 class Unseen:
-    """Chances that reports have met no colluder, and the mean overlap of these; shape (rounds, people).
+    """Chance that each report has met no colluder, and its mean overlap then; shape (rounds, people).
 
     Args:
         chances: for each number of rounds from 1 on, and each person, that neither she nor her report's holders are
@@ -76,14 +76,14 @@ class Unseen:
     overlaps: Floats
 
     def of_worst(self, colluders: Sequence[int]) -> tuple[tuple[float, ...], tuple[float, ...]]:
-        """Smallest chance and smallest overlap of all honest people, in each round."""
+        """Smallest chance and smallest overlap of the honest people, in each round."""
         honest = honest_people(colluders, self.chances.shape[1])
         chances, overlaps = (each[:, honest].min(axis=1).tolist() for each in (self.chances, self.overlaps))
         return tuple(chances), tuple(overlaps)
 
 
 def unseen(graph: Ways, colluders: Sequence[int], num_rounds: int, *, laziness: float = 0.0) -> Unseen:
-    """Chances and overlaps of walks unseen by these colluders, who recognize a report wherever they see it.
+    """Chances and overlaps of walks past colluders, who recognize every report that they see again.
 
     Args:
         graph: as for `position_distribution`.
@@ -110,7 +110,7 @@ def unseen(graph: Ways, colluders: Sequence[int], num_rounds: int, *, laziness: 
 def left_unseen(
     colluders: Sequence[int], graph: Ways, num_rounds: int, laziness: float
 ) -> dict[str, tuple[float, ...]]:
-    """Fields of a model from `Unseen.of_worst`; empty without colluders, or with too many people."""
+    """Model fields from `Unseen.of_worst`; empty without colluders or with too many people."""
     if not colluders or people_of(graph) > MOST_COMPARED:
         return {}
     chances, overlaps = unseen(graph, colluders, num_rounds, laziness=laziness).of_worst(colluders)
@@ -118,7 +118,7 @@ def left_unseen(
 
 
 def honest_people(colluders: Sequence[int], people: int) -> Integers:
-    """Honest people, ascending; refused if a colluder does not exist, or all people collude."""
+    """Honest people in ascending order; refused if there are none, or a colluder does not exist."""
     named = np.asarray(colluders, dtype=np.int64)
     if named.size and not 0 <= named.min() <= named.max() < people:
         raise InvalidParameterError(
@@ -131,7 +131,7 @@ def honest_people(colluders: Sequence[int], people: int) -> Integers:
 
 
 def _overlaps(laws: Floats) -> Floats:
-    """Mean over all others j of the smallest sum(Q_v) Q_j(i) / Q_v(i), for each column v; 0 where v is alone."""
+    """Mean over other columns j of min over i of sum(Q_v) Q_j(i) / Q_v(i), for each column v."""
     honest = laws.shape[1]
     found = np.zeros(honest)
     for person in range(honest if honest > 1 else 0):
@@ -147,7 +147,7 @@ def _overlaps(laws: Floats) -> Floats:
 
 
 class _Group(NamedTuple):
-    """Worst values over all groups of a round, each value by itself.
+    """Worst value of each field over all groups of a round.
 
     The chance that a report goes to a colluder, honest members, reports of honest people expected with these in the
     first cycle, and in a later one.
@@ -161,7 +161,7 @@ class _Group(NamedTuple):
 
 @lru_cache(64)
 def worst_hiding(overlay: Overlay, num_colluding: int, num_rounds: int) -> Hiding:
-    """Crowds that hide a report wrapped in layers, for the worst colluders; in one round they hide any report.
+    """Crowds that hide a report in layers of encryption, for the worst colluders.
 
     Args:
         overlay: each round of which draws one digit.
@@ -199,7 +199,7 @@ def _crowd(weight: float, others: int, chance: float, *, equal: bool) -> Crowd:
 
 
 def _worst_group(each: OverlayRound, num_colluding: int) -> _Group:
-    """Worst group by the largest chances and loads of each group: exact if no addresses are shared."""
+    """Worst group of a round, by the largest chance and loads; exact if no addresses are shared."""
     grid, people = each.grid, each.num_users
     drawn = grid.sum(axis=2, dtype=np.int64)
     begun = drawn.sum(axis=1, keepdims=True)  # people with the group's first digits
@@ -217,7 +217,7 @@ def _worst_group(each: OverlayRound, num_colluding: int) -> _Group:
 
 
 def worst_first_hop(overlay: Overlay, num_colluding: int) -> float:
-    """Chance that the first receiver of a report is a colluder, for the worst colluders and the worst-off person."""
+    """Chance that a report's first receiver colludes, for the worst colluders and the worst-off person."""
     each = OverlayRound(overlay, 0)
     drawn, members = each.grid.sum(axis=2, dtype=np.int64), each.grid.sum(axis=1, dtype=np.int64)
     least = ((drawn / drawn.sum(axis=1, keepdims=True))[:, :, None] / each.grid).min(axis=1)

@@ -1,4 +1,4 @@
-"""Walk distributions: exact position laws of reports by sparse products, and the rounds until walks have mixed."""
+"""Walk distributions: exact position laws of reports, and the rounds until walks have mixed."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -114,7 +114,7 @@ def distance_from_stationarity(graph: Graph, law: ArrayLike) -> float:
 def first_round_within(
     graph: Graph, tolerance: float, *, laziness: float = 0.0, starts: ArrayLike | None = None
 ) -> int:
-    """First round after which the laws from all starts are within a distance of the stationary law.
+    """First round after which all position laws are within ``tolerance`` of the stationary law.
 
     Args:
         graph: a connected graph; without laziness not a bipartite one.
@@ -145,7 +145,7 @@ def first_round_within(
 
 
 def unseen_probability(graph: Ways, colluding: ArrayLike, num_rounds: int, *, laziness: float = 0.0) -> Floats:
-    """Chance that each person's report has passed no colluder, start and end included.
+    """Chance that no colluder held each person's report, start and end included.
 
     An average-case number about risk, and no guarantee: what colluders see of other reports tells them more. Against a
     share c of colluding neighbors, no (epsilon, delta) below the local loss has delta much below c. It is 0 for who
@@ -206,7 +206,7 @@ def graphs_of_rounds(graph: Ways, num_rounds: int) -> tuple[AnyRound, ...]:
 
 
 def people_of(graph: Ways) -> int:
-    """Number of people, of one graph or of each of several."""
+    """Number of people of the graph, or of each of several graphs."""
     return graph[0].num_users if isinstance(graph, Sequence) else graph.num_users
 
 
@@ -221,7 +221,7 @@ def _walked(laws: Floats, graphs: Sequence[AnyRound], laziness: float, dropout: 
 
 
 def one_round(matrix: Any, laws: Floats, laziness: float) -> Floats:
-    """Law after one round without losses; of one law, or one in each column.
+    """Position law after one round without losses; for several laws, one per column.
 
     The matrix is a `transposed_transition`; or transposed again, to look back from what comes after.
     """
@@ -230,7 +230,7 @@ def one_round(matrix: Any, laws: Floats, laziness: float) -> Floats:
 
 
 def transitions(graphs: Sequence[AnyRound]) -> Iterator[Any]:
-    """Transition matrix of each round; a few graphs in turn share theirs."""
+    """Transition matrix of each round, made once for each of a few repeated graphs."""
     made: dict[int, Any] = {}
     for each in graphs:
         if id(each) not in made:
@@ -241,14 +241,14 @@ def transitions(graphs: Sequence[AnyRound]) -> Iterator[Any]:
 
 
 def from_starts(people: int, starts: Integers, dtype: Any = np.float64) -> Any:
-    """Laws before any round, one in each column: each report is where it starts."""
+    """Position laws before any round, one per column: each report is at its start."""
     laws = np.zeros((people, starts.size), dtype=dtype)
     laws[starts, np.arange(starts.size)] = 1.0
     return laws
 
 
 def transposed_transition(graph: AnyRound) -> Any:
-    """Sparse transition matrix: column j is the law of the next holder of a report at j; a person alone keeps it."""
+    """Sparse transition matrix: column j is the law of the next holder of a report that person j holds."""
     if not isinstance(graph, Graph):
         return graph.transposed_transition()
     import scipy.sparse as sp
@@ -261,7 +261,7 @@ def transposed_transition(graph: AnyRound) -> Any:
 
 
 class MixingRounds(NamedTuple):
-    """Bounds on the first round after which all laws are within `MIXING_TOLERANCE` of the stationary law.
+    """Bounds on the mixing rounds: the first round with all laws within `MIXING_TOLERANCE` of the stationary law.
 
     Args:
         least: at least.
@@ -277,7 +277,7 @@ class MixingRounds(NamedTuple):
 
 
 def mixing_rounds(graph: Graph, laziness: float = 0.0) -> MixingRounds | None:
-    """Mixing rounds by all people's laws or, for many people, by the spectral gap and the laws of a few slow starts.
+    """Mixing rounds by all people's laws; for many people by the spectral gap and a few slow starts.
 
     After t rounds the distance is at most sqrt((1 - pi) / pi) (1 - gap)^t / 2. None if walks never mix.
 
@@ -314,7 +314,7 @@ def mixing_rounds(graph: Graph, laziness: float = 0.0) -> MixingRounds | None:
 
 
 def _far_starts(graph: Graph, num_rounds: int, laziness: float) -> Integers:
-    """Starts whose laws are probably far from the stationary law, in chi-squared distance.
+    """Starts with laws that are probably farthest from the stationary law (chi-squared distance).
 
     With x = z / sqrt(pi) for numbers z of mean 0 and variance 1, less the mean under pi, the square of what is expected
     of x at the end of j's walk has that distance as its mean: so a few vectors z tell of all starts at once.

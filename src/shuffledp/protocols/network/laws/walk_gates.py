@@ -1,4 +1,4 @@
-"""Gate of a walk: reports are handed in once positions overlap enough given attendance, or not at all.
+"""Gate of a walk: reports are handed in only if positions overlap enough, given attendance.
 
 It looks at the schedule of who is online and who hands in, and at nothing else. So for each schedule what is seen is
 nothing, or what positions that overlap enough show; and as the schedule depends on no answer, that is what holds before
@@ -19,7 +19,7 @@ from shuffledp.protocols.network.laws.link_slots import surplus_chances
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WalkGate(Described):
-    """Requirements on a schedule for handing in reports; made by `shuffledp.walk_gate`.
+    """Requirements on attendance before reports are handed in; made by `shuffledp.walk_gate`.
 
     Args:
         epsilon: what the gate promises at ``delta``, as it was asked for.

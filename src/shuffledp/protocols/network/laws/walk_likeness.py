@@ -1,4 +1,4 @@
-"""Walk likeness: common mass of all people's position laws, which hides one report among others.
+"""Walk likeness: common mass of all people's position laws, which hides a report among others.
 
 It counts how much every other's law overlaps with that of the person v who is hidden worst: a_jv, the least
 P_j(i) / P_v(i) over i. It is bounded by the extremes of P_v(i) / pi_i, which a sweep of all starts gives; of a few
@@ -44,7 +44,7 @@ _MOST_PAIRS = 160  # most people for whom near-uniformity is computed by pairs
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Likeness:
-    """Likeness of the laws P_j of all people's positions, if no report is lost.
+    """Likeness of the position laws P_j of all people, if no report is lost.
 
     Args:
         mean_overlap: the least over people v of the mean over all others j of a_jv = min over i of P_j(i) / P_v(i), or
@@ -93,7 +93,7 @@ def likeness_of(laws: Floats, *, slack: float) -> Likeness:
 
 
 def mean_overlaps(laws: Floats, arriving: Floats | None = None) -> Floats:
-    """Mean overlap of each person v, the mean over all others j of a_jv; shape (people,).
+    """Mean overlap of each person's law with the other people's laws; shape (people,).
 
     Args:
         laws: of everybody's position, one in each row.
@@ -109,7 +109,7 @@ def mean_overlaps(laws: Floats, arriving: Floats | None = None) -> Floats:
 
 
 def _compare_plainly(of_places: Floats, arriving: Floats, found: Floats) -> None:
-    """Mean overlaps of laws, one in each column."""
+    """Compute the mean overlaps of laws given in columns."""
     for person in range(found.size):
         reached = of_places[:, person] > 0
         inverse = arriving[person] / of_places[reached, person]
@@ -118,7 +118,7 @@ def _compare_plainly(of_places: Floats, arriving: Floats, found: Floats) -> None
 
 
 def _compare(of_places: Floats, arriving: Floats, found: Floats) -> None:
-    """Compiled mean overlaps, a few people at a time, so that a place's law stays in the cache."""
+    """Compute the mean overlaps in compiled code, a few people at a time."""
     places, people = of_places.shape
     overlaps = np.empty((_AT_ONCE, people))
     for first in range(0, people, _AT_ONCE):
@@ -145,7 +145,7 @@ _compare_for: Callable[[int], _Compare] = plain_until_worth_compiling(
 
 
 def _of_all_pairs(laws: Floats) -> float:
-    """Largest log[P_j(a) P_k(b) / (P_j(b) P_k(a))]; infinite unless all laws have the same places."""
+    """Largest log[P_j(a) P_k(b) / (P_j(b) P_k(a))]; infinite if laws reach different places."""
     places = laws[0] > 0
     if ((laws > 0) != places).any():
         return math.inf
@@ -158,7 +158,7 @@ def _of_all_pairs(laws: Floats) -> float:
 
 
 def likeness(graph: Graphs, num_rounds: int, laziness: float, *, most_steps: int = MOST_STEPS) -> Likeness:
-    """Likeness by the extremes of all laws, by their mean squares after half of the rounds, and by the gap.
+    """Likeness of position laws: the best of bounds by extremes, by mean squares, and by the spectral gap.
 
     Args:
         graph: one graph, or one for each round; everybody has a neighbor.
@@ -182,7 +182,7 @@ def likeness(graph: Graphs, num_rounds: int, laziness: float, *, most_steps: int
 
 
 def _better(one: Likeness, other: Likeness) -> Likeness:
-    """Likeness with the better of both bounds in each field."""
+    """Likeness with the better bound in each field."""
     return Likeness(
         mean_overlap=max(one.mean_overlap, other.mean_overlap),
         near_uniformity=min(one.near_uniformity, other.near_uniformity),
@@ -195,7 +195,7 @@ def _better(one: Likeness, other: Likeness) -> Likeness:
 
 
 def likely_rounds(graph: Graphs, laziness: float, *, enough: float) -> int:
-    """Estimate of the first round with a mean overlap of at least ``enough``, by the laws of a few starts.
+    """Estimated first round with a mean overlap of at least ``enough``, from a few starts.
 
     Args:
         graph: one graph, or those that take turns; everybody has a neighbor.
@@ -241,7 +241,7 @@ def nothing_alike(people: int) -> Likeness:
 
 
 def one_law() -> Likeness:
-    """Likeness of equal laws: each person's position is a uniform person."""
+    """Likeness of equal laws, by which every report is at a uniform person."""
     return Likeness(
         mean_overlap=1.0,
         near_uniformity=0.0,
@@ -292,7 +292,7 @@ def _of_squares(graph: Graph, num_rounds: int, laziness: float, feasible: int) -
 
 
 def _deviations(graph: Graph, num_rounds: int, laziness: float, swept_rounds: int) -> Floats:
-    """Root of q_v - 1 after these rounds, for each start."""
+    """Root of q_v - 1 after these rounds, for each start v."""
     if num_rounds == 0:
         return np.asarray(np.sqrt(1 / graph.stationary - 1) * (1 + _GUARD))
     sweep = swept(graph, swept_rounds, laziness=laziness)
@@ -301,7 +301,7 @@ def _deviations(graph: Graph, num_rounds: int, laziness: float, swept_rounds: in
 
 
 def mean_overlap_of_extremes(least: Floats, most: Floats) -> float:
-    """Lower bound on the mean overlap by extremes of P_v(i) / pi_i: a_jv is at least j's smallest over v's largest.
+    """Lower bound on the mean overlap, by the extremes of P_v(i) / pi_i.
 
     Args:
         least: smallest quotient of each person, shape (people,).

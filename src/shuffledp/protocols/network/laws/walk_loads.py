@@ -1,4 +1,4 @@
-"""Loads of walks: reports that people hold and pass on after any number of rounds, and the dummies needed.
+"""Loads of walks: reports that people hold and pass on, and the dummies needed.
 
 **Expected loads.** The expected number at i after t rounds is n_i pi_i (1 + h_t(i)), for the n_i people and the
 stationary law of i's part. On an undirected graph h_(t+1) is the average of h_t over where a report may go, so that the
@@ -50,7 +50,7 @@ _FEWEST, _MOST = 2, 100  # simulations
 
 
 class _Stop(NamedTuple):
-    """Expected loads after a number of rounds; for a settled walk, after all later rounds too."""
+    """Expected loads after a number of rounds; constant from a settled round on."""
 
     rounds: int
     held: Floats  # if none were lost
@@ -64,7 +64,7 @@ _STOPS: WeakCache[tuple[_Stop, ...]] = WeakCache(_MOST_GRAPHS)
 def expected_messages(
     graph: Ways, num_rounds: int, *, laziness: float = 0.0, dropout: float = 0.0, offline: float = 0.0
 ) -> Floats:
-    """Expected number of reports that each person passes on, where each starts with one.
+    """Expected number of reports that each person passes on, if each starts with one report.
 
     Rounds of one graph are walked once: later calls, for the same and for more rounds, begin where earlier ones ended.
 
@@ -94,7 +94,7 @@ def expected_messages(
 
 
 def expected_held(graph: Ways, num_rounds: int, *, laziness: float = 0.0, dropout: float = 0.0) -> Floats:
-    """Expected number of reports that each person holds at the end, where each starts with one.
+    """Expected number of reports that each person holds at the end, if each starts with one report.
 
     The arguments and the guarantee are those of `expected_messages`.
     """
@@ -112,7 +112,7 @@ def expected_held(graph: Ways, num_rounds: int, *, laziness: float = 0.0, dropou
 
 
 def _after(graph: Graph, num_rounds: int, staying: float, dropout: float) -> _Stop:
-    """Loads at this round, walked from the last stored round; the result does not depend on which one it is."""
+    """Loads at this round, computed from the last stored round."""
     key = (float(staying), float(dropout))
     stops = _STOPS.get((graph,), key) or ()
     before = max((stop for stop in stops if stop.rounds <= num_rounds), key=lambda stop: stop.rounds, default=None)
@@ -142,7 +142,7 @@ def _walked_on(graph: Graph, before: _Stop, num_rounds: int, staying: float, dro
 
 
 def _limit(graph: Graph) -> Floats:
-    """Stationary loads: the reports of a part are shared among its people by their degrees."""
+    """Stationary loads: reports of each part, shared among its people by degree."""
     parts = graph.components
     edges = np.bincount(parts, weights=graph.degrees)[parts]
     people = np.bincount(parts)[parts]
@@ -164,7 +164,7 @@ def _further(stop: _Stop, num_rounds: int, dropout: float) -> _Stop:
 
 
 class Shortfalls(NamedTuple):
-    """Moments of the shortfall L = max(0, submissions - N) of each place that holds N reports."""
+    """Moments of the shortfall L = max(0, submissions - N) at each place, with N reports held."""
 
     mean: Floats  # of L
     variance: Floats  # of L
@@ -173,7 +173,7 @@ class Shortfalls(NamedTuple):
 
 
 class _Simulated(NamedTuple):
-    """Shortfall over all places in simulated walks."""
+    """Total shortfall over all places, in simulated walks."""
 
     mean: float
     deviation: float  # of one simulation
@@ -182,7 +182,7 @@ class _Simulated(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class DummyCount:
-    """Mean and standard deviation of the number of dummies over all places; computed at first use.
+    """Mean and standard deviation of the total number of dummies.
 
     Everybody is to hold ``submissions`` reports. ``counted`` are shortfalls by the distributions of every start, if
     these were computed; None takes binomial ones, or simulates walks where these are off.
@@ -219,7 +219,7 @@ class DummyCount:
 
     @cached_property
     def error(self) -> float:
-        """Standard deviation of the number of dummies; after simulations, with the error of the mean.
+        """Standard deviation of the number of dummies, with the error of a simulated mean added.
 
         It is at least that of the binomial law, mostly an overestimate: a few simulations may show too little.
         """
@@ -230,7 +230,7 @@ class DummyCount:
 
     @cached_property
     def _simulated(self) -> "_Simulated | None":
-        """Shortfall in simulated walks, equal on every machine; None where they are not needed.
+        """Shortfall in simulated walks, equal on every machine; None if not needed.
 
         Simulations count the excess, the reports that people hold too many: the rest of the shortfall is known exactly.
         """
@@ -256,7 +256,7 @@ class DummyCount:
 
     @property
     def _off(self) -> float:
-        """Bound on how far a binomial distribution overestimates the mean; infinite where unknown."""
+        """Bound on the excess of a binomial estimate over the true mean; infinite where unknown."""
         if isinstance(self.graph, Overlay):  # everybody's report is anywhere with the same chance
             return 0.0
         if not (isinstance(self.graph, Graph) and self.graph.is_connected):
@@ -266,7 +266,7 @@ class DummyCount:
 
     @cached_property
     def _by_law(self) -> float:
-        """Standard deviation by the distributions of all starts, or by the binomial distribution.
+        """Standard deviation from the laws of all starts, or from the binomial law.
 
         Numbers at different places are correlated, since a report is in one place: to first order in the
         probabilities, Cov[f(N_i), f(N_k)] = -sum_j P_j(i) P_j(k) g_i g_k, where g_i is the probability that place i
@@ -277,7 +277,7 @@ class DummyCount:
         return math.sqrt(max(0.0, float(variance)))
 
     def _sum_of_squares(self, weights: Floats) -> float:
-        """Sum over starts j of f_j^2, where f_j is the sum over places i of P_j(i) w_i."""
+        """Sum over starts j of f_j^2, with f_j the sum over places i of P_j(i) w_i."""
         survival = (1 - self.dropout) ** self.num_rounds
         if isinstance(self.graph, Overlay):
             return float(weights.sum() * survival) ** 2 / weights.size
@@ -291,7 +291,7 @@ class DummyCount:
         return float(found @ found) * survival**2
 
     def _mixed_squares(self, graph: Graph, weights: Floats, survival: float) -> float | None:
-        """Lower bound on the sum of squares, nearly exact where walks have mixed well; else None.
+        """Lower bound on the sum of squares where walks have mixed well; else None.
 
         With m the mean of w in the stationary law, and e_j = f_j - m, it is 2 m sum_j f_j - n m^2 + sum_j e_j^2 if
         nothing is lost. The first sum is w times what is expected at each place, and the last one at most (1 - gap)^2t
@@ -318,7 +318,7 @@ def surely_below(load: Floats, submissions: int) -> NDArray[np.bool_]:
 
 
 def shortfalls(submissions: int, load: Floats, squares: Floats, few: NDArray[np.intp], short: Floats) -> Shortfalls:
-    """Moments of max(0, B - N) by place: of B - N where N surely stays below B, else by the distribution of N.
+    """Moments of max(0, B - N) by place, exact in N unless N surely stays below B.
 
     ``load`` are means of N, and ``squares`` sums of squared probabilities; at the ``few`` places where N may reach B,
     ``short`` has its distribution below B, shape (submissions, few).
@@ -332,7 +332,7 @@ def shortfalls(submissions: int, load: Floats, squares: Floats, few: NDArray[np.
 
 
 def chances_of_few(load: Floats, stationary: Floats, squares: float, *, most: int) -> Floats:
-    """Upper bound, for each k below ``most``, on the mean chance that at most k reports end at a place.
+    """Upper bound, for each k below ``most``, on the mean chance that a place ends with k reports or fewer.
 
     Each chance is at most the binomial one of the same mean, plus the distance in total variation (Ehm 1991, Theorem
     1), the sum over reports j of (P_j(i) - p)^2 over (n + 1) p (1 - p), where p is their mean at place i; with another

@@ -1,4 +1,4 @@
-"""Bounds on the position laws of all reports: likeness, concentration, few reports held, dummies.
+"""Bounds on the position laws of all reports: likeness, concentration, reports held, and dummies.
 
 Of a few people all distributions are worked out. Of more, `walk_likeness` knows the largest quotient u of a probability
 by the stationary one, and at most what square d^2 it deviates from 1 by, on average. With Q the sum of the k largest
@@ -42,7 +42,7 @@ _ROUND_UP = 1 + 1e-8
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PositionBounds:
-    """Bounds on the position of every report after its walk, whoever sent it; each computed at first use.
+    """Bounds on the position law of every report after its walk; each computed at first use.
 
     The fields are the arguments of `position_bounds`, which makes it.
     """
@@ -56,7 +56,7 @@ class PositionBounds:
 
     @cached_property
     def likeness(self) -> Likeness:
-        """Likeness of the position laws, if no report is lost; complete on an overlay."""
+        """Likeness of the position laws, if no report is lost."""
         if isinstance(self.graph, Overlay):
             return one_law()
         if not self._few:
@@ -66,7 +66,7 @@ class PositionBounds:
 
     @cached_property
     def ranked(self) -> tuple[tuple[float, ...], tuple[int, ...]]:
-        """Probabilities of places, descending, with the number of places at each: a law that majorizes every person's.
+        """Descending probabilities and counts of places, as a law that majorizes every person's position law.
 
         The sum of the k largest of anybody's probabilities is at most the sum of the k first, for all k.
         """
@@ -81,7 +81,7 @@ class PositionBounds:
 
     @cached_property
     def few_held(self) -> tuple[float, ...]:
-        """Mean over places of the chance that at most k of the others' reports end there, for k = 0, 1, ....
+        """Mean over places of the chance that at most k other reports end there, for k = 0, 1, ....
 
         Upper bounds for any person left out; only bounds below 1 are kept, so that there may be none.
         """
@@ -91,7 +91,7 @@ class PositionBounds:
 
     @cached_property
     def dummy_count(self) -> DummyCount:
-        """Number of dummies where people hold fewer than ``submissions`` reports."""
+        """Mean and error of the number of dummies, for people with fewer than ``submissions`` reports."""
         return DummyCount(
             graph=self.graph,
             num_rounds=self.num_rounds,
@@ -143,7 +143,7 @@ class PositionBounds:
 
     @property
     def _laws(self) -> Iterator[Floats]:
-        """Laws of all starts in blocks, if no report is lost."""
+        """Position laws of all starts in blocks, if no report is lost."""
         return (laws for _, laws in position_distributions(self.graph, self.num_rounds, laziness=self.laziness))
 
     @property
@@ -152,7 +152,7 @@ class PositionBounds:
 
     @property
     def _largest(self) -> Floats:
-        """Descending numbers whose first k sum to at least the k largest probabilities of any person's law."""
+        """Descending bounds whose partial sums are at least those of any person's sorted position law."""
         if self._few:
             return np.asarray(np.max([np.sort(laws, axis=1)[:, ::-1].max(axis=0) for laws in self._laws], axis=0))
         found = self.likeness
@@ -172,7 +172,7 @@ class PositionBounds:
         return np.asarray(np.cumsum(held, axis=0).mean(axis=1))
 
     def _few_by_squares(self) -> Floats:
-        """Binomial chances, plus the largest difference to chances of a sum of independent indicators."""
+        """Binomial chances, plus a bound on the difference to a sum of independent indicators."""
         deviations, load = self.likeness.deviations, self._load
         squares = float((deviations**2).sum()) * (self._people if deviations.size == 1 else 1)
         if math.isinf(squares):
@@ -238,7 +238,7 @@ def position_bounds(
 
 
 def _count(held: Floats, laws: Floats) -> None:
-    """Add independent reports, one after the other, to the distributions of the numbers held."""
+    """Add independent reports, one by one, to the laws of the numbers held."""
     for law in laws:
         stay = 1 - law
         more = held[:-1] * law
@@ -247,7 +247,7 @@ def _count(held: Floats, laws: Floats) -> None:
 
 
 def _classes(descending: Floats, people: int) -> tuple[tuple[float, ...], tuple[int, ...]]:
-    """Probabilities rounded up to the largest of their class, and the size of each class, at least 1."""
+    """Probabilities rounded up to the largest of their class, with the size of each class."""
     if not descending.size:  # all is lost
         return (0.0,), (people,)
     values: list[float] = []

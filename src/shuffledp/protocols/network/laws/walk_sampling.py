@@ -1,4 +1,4 @@
-"""Walk sampling: random walks of all reports along a graph, drawn at once."""
+"""Walk sampling: random walks of all reports along a graph at once."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -109,7 +109,7 @@ def sample_walks(
 
 
 def _let_wait(before: Positions, positions: Positions, messages: Integers, slots: int, source: RandomSource) -> int:
-    """Undo the moves of uniformly chosen reports without a slot on their link; returns their number."""
+    """Undo the moves of random reports without a slot on their link; returns the number of these reports."""
     moved = np.flatnonzero(positions != before)
     links = before[moved].astype(np.int64) * messages.size + positions[moved]
     if not overfull(links, slots):
@@ -142,7 +142,7 @@ def _pass_on_online(
     walking: NDArray[np.intp],
     source: RandomSource,
 ) -> None:
-    """One step of reports whose holders are online: a draw of a person offline means to stay, or to draw again."""
+    """Move the reports of people online by one step, by the rule for absent recipients."""
     not_yet = np.zeros_like(messages)
     while walking.size:
         before = positions[walking]
@@ -157,7 +157,7 @@ def _pass_on_online(
 def _pass_on(
     graph: Round, positions: Positions, messages: Integers, walking: NDArray[np.intp] | None, source: RandomSource
 ) -> None:
-    """One step of these reports (None is all), a word for each, and further words for rejected ones."""
+    """Move the given reports (all if None) by one step, with further random words for rejected ones."""
     moving = positions if walking is None else positions[walking]
     words = np.empty(min(moving.size, _CHUNK), dtype=np.uint64)
     kernel = _kernel_of(graph)
@@ -185,7 +185,7 @@ def _kernel_of(graph: Round) -> "_Kernel":
 
 
 def _draw_digits(each: OverlayRound, positions: Positions, words: Words, messages: Integers) -> Integers:
-    """Draw a digit of each report's address, and a person there, by its word; returns a mask of the rejected reports.
+    """Draw a digit and a recipient for each report by its random word; returns a mask of the rejected reports.
 
     A uniform person among those of the prefix has a digit with the chance that it is to be drawn with. Of a word w and
     2 W(prefix), the upper half of the product is twice that person's place, plus the coin for two who share a cell.
@@ -207,7 +207,7 @@ def _draw_digits(each: OverlayRound, positions: Positions, words: Words, message
 
 
 def _step(positions: Positions, words: Words, starts: Integers, neighbors: Positions, messages: Integers) -> Integers:
-    """Move each report to a neighbor by its word; returns a mask of the rejected reports, which have not moved.
+    """Move each report to a neighbor by its random word; returns a mask of the rejected reports.
 
     Of a word w and a degree d, the upper half of w * d is the neighbor; it is rejected if the lower half is below
     2^64 mod d (Lemire 2019).

@@ -1,4 +1,4 @@
-"""Walk sweeps: for every start and after every round, the distance of a position law from the stationary law.
+"""Walk sweeps: distance of position laws from the stationary law, by start and round.
 
 What is kept of P_v, in terms of P_v(i) / pi_i, is its largest and its least value and its mean square: so many people
 are no matter of memory, and one sweep answers for every number of rounds up to its last. Floats are of 32 bits; what
@@ -33,7 +33,7 @@ _Moves = tuple[Integers, NDArray[np.int32], _Shorts, _Shorts]  # neighbors, the 
 
 
 class Sweep(NamedTuple):
-    """Extremes of P_v(i) / pi_i over places i, for each number of rounds from 1 on (rows) and each start v (columns).
+    """Extremes of P_v(i) / pi_i over places i, by number of rounds (rows) and start v (columns).
 
     Args:
         most: the largest.
@@ -49,7 +49,7 @@ class Sweep(NamedTuple):
 
 
 def swept(graph: Graphs, num_rounds: int, *, laziness: float, ahead: int = 0) -> Sweep:
-    """Sweep of at least ``num_rounds`` rounds; a new one is computed for ``ahead`` more.
+    """Sweep of at least ``num_rounds`` rounds, with ``ahead`` more if it is computed anew.
 
     In each row pi is the stationary law of that round's graph. Rows do not depend on how many are asked for.
 
@@ -91,7 +91,7 @@ def _of_all_starts(graphs: Sequence[Graph], people: int, laziness: float) -> Swe
 
 
 def _rounding(graphs: Sequence[Graph]) -> Floats:
-    """Rounding error: d + 1 units for a sum of d products, 4 more in each round for resting, 8 for the quotient.
+    """Bound on the relative rounding error after each number of rounds.
 
     A square is off by what two laws are, by 3 units for its quotient and product, and by 7 where eight are added up.
     """
@@ -132,7 +132,7 @@ def _moves(graph: Graph) -> _Moves:
 def _round(
     moves: _Moves, both: tuple[_Shorts, _Shorts], rest: tuple[float, float], extremes: _Shorts, squares: Floats
 ) -> None:
-    """One round of a few laws, one in each column, from the first array into the second, with their extremes."""
+    """Move a few laws (columns) by one round, from the first array into the second, with their extremes."""
     starts, neighbors, shares, inverse = moves
     laws, moved = both
     most, least = extremes[0], extremes[1]

@@ -1,1 +1,1 @@
-"""Contacts of walks by design: overlays, and rounds in given groups."""
+"""Contacts of walks by design: overlays, and rounds in groups."""

@@ -1,4 +1,4 @@
-"""Rounds in given groups: whether passing reports on inside groups, round by round, shuffles exactly uniformly.
+"""Rounds in given groups: check that passing reports inside them shuffles exactly uniformly.
 
 In each round everybody is in one group, and passes each report on to a uniform member of it, oneself included. Where
 everybody's report is uniform on some part A of the people, those of the next round's group G get |A and G| / |A| of it;
@@ -18,7 +18,7 @@ _Parts = NDArray[np.intp]
 
 
 def uniform_parts(rounds: Sequence[ArrayLike]) -> Integers | None:
-    """Parts in which every report is at each person with exactly equal probability after these rounds.
+    """Parts inside which these rounds shuffle reports exactly uniformly; None if none are found.
 
     Time grows with n log n in each round. An `shuffledp.Overlay` with all addresses taken once has such rounds.
 
@@ -59,7 +59,7 @@ def uniform_parts(rounds: Sequence[ArrayLike]) -> Integers | None:
 
 
 def _after(rounds: Sequence[_Parts]) -> _Parts | None:
-    """Parts on which reports are uniform after these rounds, each part starting as a single sender; else None."""
+    """Parts on which reports are uniform after these rounds, from single senders; None if unknown."""
     parts: _Parts | None = np.arange(rounds[0].size)
     for groups in rounds:
         parts = None if parts is None else _joined(parts, groups)
@@ -67,7 +67,7 @@ def _after(rounds: Sequence[_Parts]) -> _Parts | None:
 
 
 def _joined(parts: _Parts, groups: _Parts) -> _Parts | None:
-    """Parts after one more round; None where reports would not be uniform on them."""
+    """Parts after one more round; None if reports would not be uniform on them."""
     import scipy.sparse as sp
     from scipy.sparse.csgraph import connected_components
 

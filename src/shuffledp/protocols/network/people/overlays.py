@@ -1,4 +1,4 @@
-"""Overlays by design: people have addresses, and each round of a walk draws one digit of the address anew.
+"""Overlays by design: each round of a walk draws one digit of a report's address anew.
 
 A graph that people happen to have mixes slowly; with contacts that are chosen for it, a walk needs one round a digit.
 Let n = m_1 ... m_r, an address be r digits, digit i one of m_i, and everybody have one of their own. In round i whoever
@@ -37,7 +37,7 @@ _MOST_ENTRIES = 10**8  # of the matrix of one round
 
 @dataclass(frozen=True)
 class Overlay:
-    """Overlay of contacts for walks that end exactly uniformly after one round for each of the ``sizes``.
+    """Overlay of contacts; walks end exactly uniformly after one round for each of the ``sizes``.
 
     Args:
         num_users: people, 2 or more.
@@ -123,7 +123,7 @@ class Overlay:
 
     @property
     def least_contacts(self) -> int:
-        """Sum of m_i - 1: each person's contacts without shared addresses, and a lower bound on the most."""
+        """Lower bound on the most contacts, the sum of m_i - 1; exact without shared addresses."""
         return sum(self.sizes) - self.num_rounds
 
     @cached_property
@@ -199,7 +199,7 @@ class OverlayRound:
 
     @property
     def below(self) -> int:
-        """Number of cells with the same digits up to and including this one."""
+        """Number of cells that share the digits up to and including this one."""
         return math.prod(self.overlay.sizes[self.place + 1 :])
 
     @property
@@ -214,7 +214,7 @@ class OverlayRound:
         return np.broadcast_to(reached, self.grid.shape).reshape(-1)
 
     def contacts_of(self, person: int) -> Integers:
-        """Contacts of this person in this round, ascending, both recipients and senders; without the person."""
+        """Other people who may send to this person, or receive, in this round; ascending."""
         cell, starts = int(self.overlay.cells[person]), self.overlay.starts
         first = cell - cell // self.below % self.size * self.below
         cells = first + self.below * np.arange(self.size)
@@ -223,7 +223,7 @@ class OverlayRound:
         return others
 
     def transposed_transition(self) -> Any:
-        """Sparse matrix whose column j is the law of the recipient of a report held by j, j included."""
+        """Sparse transition matrix: column j is the law of the recipient of a report that person j holds."""
         import scipy.sparse as sp
 
         overlay, starts = self.overlay, self.overlay.starts
@@ -247,17 +247,17 @@ class OverlayRound:
 
 
 def rounds_of(overlay: Overlay, num_rounds: int) -> tuple[OverlayRound, ...]:
-    """Overlay rounds for the first ``num_rounds`` rounds; the digits repeat after the last."""
+    """Overlay rounds of a walk of ``num_rounds`` rounds; the digits repeat after the last."""
     return tuple(OverlayRound(overlay, place % overlay.num_rounds) for place in range(num_rounds))
 
 
 def most_rounds(num_users: int) -> int:
-    """Largest number of digits, of two values or more, in addresses of this number of people."""
+    """Largest number of address digits for this number of people, with two or more values each."""
     return num_users.bit_length() - 1
 
 
 def fitting_sizes(num_users: int, num_rounds: int) -> tuple[int, ...]:
-    """Nearly equal group sizes for this number of people and rounds, the smallest first, each as large as possible.
+    """Nearly equal group sizes for this number of people and rounds, the smallest first.
 
     Args:
         num_users: 2 or more.
@@ -272,7 +272,7 @@ def fitting_sizes(num_users: int, num_rounds: int) -> tuple[int, ...]:
 
 
 def _even_factors(number: int, count: int, least: int = 2) -> tuple[int, ...] | None:
-    """Ascending factors of a number with the smallest sum, ``count`` of them, each at least ``least``; else None."""
+    """Ascending factors of a number with the smallest sum, each at least ``least``; None if impossible."""
     if count == 1:
         return (number,) if number >= least else None
     found: tuple[int, ...] | None = None
@@ -296,7 +296,7 @@ def _root(number: int, degree: int) -> int:
 
 
 def check_sizes(num_users: int, sizes: Sequence[int]) -> None:
-    """Refuse group sizes that an overlay of this number of people cannot have; the error names possible ones."""
+    """Refuse group sizes that do not fit this number of people; the error names possible ones."""
     integer_at_least(2, num_users=num_users)
     instance_of(Sequence, sizes=sizes)
     if not sizes:
@@ -315,7 +315,7 @@ def check_sizes(num_users: int, sizes: Sequence[int]) -> None:
 
 
 def check_cycles(num_rounds: int, laziness: float, cycle: int) -> None:
-    """Refuse walks on an overlay that do not end exactly uniformly: unfinished cycles, and laziness."""
+    """Refuse walks on an overlay that end not exactly uniformly: unfinished cycles, and laziness."""
     integer_at_least(1, num_rounds=num_rounds)
     if num_rounds % cycle:
         raise invalid(f"{cycle} on this overlay, one for each digit, or a multiple of it", num_rounds=num_rounds)

@@ -1,1 +1,1 @@
-"""Planning of walks: rounds, overlays, links of constant pattern, and churn."""
+"""Planning of walks: rounds, overlays, links with slots, and absences."""

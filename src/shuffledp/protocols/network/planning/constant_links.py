@@ -1,4 +1,4 @@
-"""Links that carry one envelope with fixed slots each round, so that traffic shows nothing: the slots needed."""
+"""Links with one envelope of fixed slots each round, so that traffic shows nothing: the slots needed."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ MOST_SURPLUS = 0.1  # of delta: the largest such chance a gate admits, because p
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConstantLinks:
-    """Links with slots, for any number of rounds.
+    """Rule for the slots of links, for any number of rounds.
 
     Args:
         slots: of an envelope in the first round, the second and so on; the last number is that of all further rounds.
@@ -85,7 +85,7 @@ def slots(
     laziness: float = 0.0,
     share: float = SURPLUS_SHARE,
 ) -> tuple[int, ...]:
-    """Fewest slots of an envelope in each round for a wanted guarantee: a surplus is rare beside delta.
+    """Fewest slots in each round for which a surplus is rare beside delta.
 
     The chance that some link ever has more reports to carry is at most ``share`` times delta, by the loads of all
     links; rounds get equal parts of it. With epsilon up to about 1, delta then counts two hundredths for it at most.
@@ -111,7 +111,7 @@ def slots(
 
 
 def plan_links(shuffler: RandomWalkShuffler, local: LocalModel, epsilon: float) -> LinksPlan | None:
-    """Cost of a shuffler's slots where this epsilon is stated; None if its links have none."""
+    """Cost of a shuffler's slots at this epsilon; None without slots."""
     if shuffler.slots is None:
         return None
     sent = slots_sent(shuffler.graph, shuffler.slots)
@@ -127,7 +127,7 @@ def plan_links(shuffler: RandomWalkShuffler, local: LocalModel, epsilon: float) 
 
 
 def check_gate(shuffler: RandomWalkShuffler) -> None:
-    """Refuse too few slots: with them a gate stays shut even if all people are online.
+    """Refuse slots so few that a gate stays shut even if all people are online.
 
     Raises:
         InvalidParameterError: if they are.
@@ -142,7 +142,7 @@ def check_gate(shuffler: RandomWalkShuffler) -> None:
 
 
 def of_rounds(first: Sequence[int], num_rounds: int) -> tuple[int, ...]:
-    """Slots of each round; the last number of ``first`` counts for all further rounds."""
+    """Slots of each round; the last number of ``first`` is repeated."""
     return (*first, *(first[-1],) * num_rounds)[:num_rounds]
 
 

@@ -1,4 +1,4 @@
-"""Plan of a network shuffle: guarantee and cost of each number of rounds, each part alone, and risks."""
+"""Plan of a network shuffle: guarantee and cost by rounds, the parts of the graph, and risks."""
 
 import math
 from abc import abstractmethod
@@ -64,7 +64,7 @@ class AfterRounds(Described):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartOfGraph(Described):
-    """Part of a graph: people connected to each other and to no others, whose reports stay among them.
+    """Part of a graph: people connected to each other and to no other person.
 
     Args:
         people: how many.
@@ -90,7 +90,7 @@ class PartOfGraph(Described):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Risk(Described):
-    """Risk that remains if people collude: numbers to weigh, no promise.
+    """Risk that remains if a share of people colludes.
 
     Args:
         share: of the people.
@@ -126,7 +126,7 @@ class PlannedWalks(FamilyPlan):
 
     @property
     def all_is_better(self) -> bool:
-        """Whether handing in all reports would guarantee no less; it loses no reports and needs no dummies."""
+        """Whether handing in all reports would guarantee at least as much."""
         plan = cast("NetworkPlan", self)  # or another plan with the same fields
         return plan.epsilon_of_all is not None and plan.epsilon_of_all <= plan.epsilon
 
@@ -183,7 +183,7 @@ class NetworkPlan(PlannedLoss, PlannedWalks):
 
     @property
     def why_not_searched(self) -> str:
-        """Reason why the fewest rounds were not searched; empty if they were, for as many parts as allowed."""
+        """Reason why the fewest rounds were not searched; "" if they were."""
         if self.fewest_rounds is not None or self.two_sides or self.num_parts <= MOST_SEARCHED:
             return ""
         return f"in more than {MOST_SEARCHED} parts they are not looked for"
@@ -269,17 +269,17 @@ def plan_walk(
 
 
 def _all_edges(shuffler: RandomWalkShuffler) -> Graph:
-    """Graph of every edge that a report may take in some round."""
+    """Graph of all edges that a report may take in any round."""
     return together(shuffler.graphs)
 
 
 def shufflers_of_parts(shuffler: RandomWalkShuffler) -> tuple[RandomWalkShuffler, ...]:
-    """Shuffler for each part, the largest first; the given one for a single part, none for too many parts."""
+    """Shuffler of each part of the graph, the largest first; none for too many parts."""
     return (shuffler,) if _all_edges(shuffler).is_connected else shuffler.parts
 
 
 def epsilon_of_everything(walk: NetworkShuffle, num_rounds: int, delta: float) -> float | None:
-    """Epsilon if people handed in all reports that they hold; None where they do."""
+    """Epsilon if people handed in all reports that they hold; None if they do so already."""
     if walk.protocol == "all":
         return None
     every = replace(walk, protocol="all", submissions=None).shuffler(num_rounds)
@@ -287,7 +287,7 @@ def epsilon_of_everything(walk: NetworkShuffle, num_rounds: int, delta: float) -
 
 
 def _mixing(shuffler: RandomWalkShuffler) -> tuple[float | None, tuple[int, ...] | None]:
-    """Mixing times of the slowest part: the usual estimate, and two bounds; None if not computed."""
+    """Mixing times of the slowest part: a usual estimate and two bounds; None where unknown."""
     graph, resting = shuffler.graph, shuffler.resting
     parts = [each.graphs[0] for each in shufflers_of_parts(shuffler)]
     if not isinstance(graph, Graph) or not parts:
@@ -300,7 +300,7 @@ def _mixing(shuffler: RandomWalkShuffler) -> tuple[float | None, tuple[int, ...]
 
 
 def _rounds_to_show(shuffler: RandomWalkShuffler, fewest: int | None, mixing: float | None) -> list[int]:
-    """Numbers of rounds to show, which include the planned one and the fewest."""
+    """Numbers of rounds to show, with the planned and the fewest among them."""
     own, slow = shuffler.num_rounds, shuffler.protocol != "all" or shuffler.num_users > _MANY
     if shuffler.gate is not None or shuffler.schedule is not None:  # no gate for other rounds
         return [own]
@@ -328,7 +328,7 @@ def after_rounds(shuffler: RandomWalkShuffler, local: LocalModel, delta: float) 
 def _parts(
     walk: NetworkShuffle, shuffler: RandomWalkShuffler, delta: float, whole: AfterRounds
 ) -> tuple[PartOfGraph, ...]:
-    """Facts about each part; of a single one, all but its gap are known already."""
+    """Facts about each part of the graph."""
     found, shufflers, local = [], shufflers_of_parts(shuffler), walk.local
     searched = 1 < len(shufflers) <= MOST_SEARCHED
     for each in shufflers:
@@ -354,7 +354,7 @@ def _parts(
 
 
 def risks_of(shuffler: RandomWalkShuffler, local: LocalModel, own: float) -> tuple[Risk, ...]:
-    """Risks for the planned share of colluders first, and for some others."""
+    """Risks for the planned share of colluders, and for some other shares."""
     people, epsilon0 = shuffler.num_users, local.epsilon0
     model = shuffler.model(people)
     shares = {share: math.ceil(share * people * (1 - 1e-12)) for share in (own, *_SHARES)}

@@ -1,4 +1,4 @@
-"""Rounds of a network shuffle: walks along given graphs, and the fewest rounds that hide enough."""
+"""Rounds of a network shuffle: the fewest rounds along given graphs that hide enough."""
 
 import math
 from bisect import bisect_left
@@ -71,7 +71,7 @@ class NetworkShuffle(WalkRules):
 
     @property
     def graphs(self) -> Graphs:
-        """Graphs in turn; none of an overlay."""
+        """Graphs of the rounds in turn; none for an overlay."""
         graph = self.graph
         return () if isinstance(graph, Overlay) else (graph,) if isinstance(graph, Graph) else tuple(graph)
 
@@ -93,7 +93,7 @@ class NetworkShuffle(WalkRules):
     def shuffler(
         self, num_rounds: int, schedule: Schedule | None = None, *, planned: int | None = None
     ) -> RandomWalkShuffler:
-        """Shuffler of these rounds, cut from ``planned`` ones if a gate opened, with the schedule of who was online.
+        """Shuffler for this number of rounds, with the schedule of attendance, if any.
 
         Raises:
             InvalidParameterError: if somebody has no neighbor, or an argument is out of range; and as `check_gate`.
@@ -119,7 +119,7 @@ class NetworkShuffle(WalkRules):
         return found
 
     def _dummies(self) -> dict[str, Any]:
-        """Dummy options: their randomizer and a value for it, or directions that average out."""
+        """Options of a shuffler about dummies: randomizer and value, or a maker of random directions."""
         if self.protocol == "all":
             return {}
         model = self.local
@@ -136,7 +136,7 @@ class NetworkShuffle(WalkRules):
         return {"dummies": self.randomizer, "dummy_value": value}
 
     def on_part(self, graphs: Graphs) -> "NetworkShuffle":
-        """Shuffle of the people of one part, each of whom holds at most as many reports as the part has people."""
+        """Network shuffle among the people of one part of the graph."""
         most = graphs[0].num_users
         return replace(
             self, graph=graphs, submissions=None if self.submissions is None else min(self.submissions, most)
@@ -144,12 +144,12 @@ class NetworkShuffle(WalkRules):
 
     @property
     def stays_on_sides(self) -> bool:
-        """Whether the number of rounds shows on which side of a two-sided graph a report began, as none ever rests."""
+        """Whether the graph is two-sided and reports never rest, so that the final side tells the first."""
         return together(self.graphs).is_bipartite and not self.laziness
 
 
 def fewest_rounds(walk: NetworkShuffle, *, delta: float, progress: Progress | None = None) -> int | None:
-    """Fewest rounds after which epsilon is at most 1.05 times the limit of the walks (`nearest_epsilon`).
+    """Fewest rounds with an epsilon of at most 1.05 times the limit of the walks (`nearest_epsilon`).
 
     By ever larger steps and narrowing down, as if more rounds were never worse, or if some reports get lost, not until
     most help. Of a graph in parts, the fewest that are enough for each part that gains anything.
@@ -185,7 +185,7 @@ def fewest_rounds(walk: NetworkShuffle, *, delta: float, progress: Progress | No
 
 
 def _past_colluders(walk: NetworkShuffle, overlay: Overlay, delta: float) -> int | None:
-    """Cycles until the chance that no honest person passed a report to an honest one is a small part of delta."""
+    """Rounds until an honest person passed each report to an honest one, but for a small part of delta."""
     worth, cycle = math.tanh(walk.local.epsilon0 / 2), overlay.num_rounds  # that is the local delta at epsilon = 0
     tried = range(cycle, max(MOST_ONION_ROUNDS, cycle) + 1, cycle)
     alone = (worst_hiding(overlay, walk.num_colluding, each).alone for each in tried)
@@ -193,7 +193,7 @@ def _past_colluders(walk: NetworkShuffle, overlay: Overlay, delta: float) -> int
 
 
 def why_no_rounds(walk: NetworkShuffle, *, delta: float) -> str:
-    """Reason why `fewest_rounds` finds none, as far as known, as the end of a sentence."""
+    """Reason why `fewest_rounds` finds no number, as the end of a sentence."""
     if isinstance(walk.graph, Overlay):
         return (
             f"with {walk.num_colluding} people who may collude and groups of this size, too many reports "
@@ -232,7 +232,7 @@ def epsilon_of_uniform(local: LocalModel, num_users: int, delta: float) -> float
 
 
 def nearest_epsilon(local: LocalModel, num_users: int, delta: float) -> float:
-    """Limit of the walks' epsilon: mostly `epsilon_of_uniform`, by theorems that hold for walks too."""
+    """Limit of the walks' epsilon for many rounds: mostly `epsilon_of_uniform`."""
     model = ProtocolModel(local=local, shuffle=UniformShuffleModel(num_users=num_users))
     return min(epsilon_of_one_law(model, num_users, delta), local.epsilon0)
 
@@ -267,11 +267,11 @@ def _fewest(search: _Search) -> int | None:
 
 
 def _narrowed(search: _Search, uniform: float, rounds: int) -> int | None:
-    """Fewest rounds by growing steps until enough, then narrowing; the first number is mostly nearly right."""
+    """Fewest rounds, by growing steps until epsilon is small enough and then narrowing."""
     found: dict[int, float] = {0: math.inf}
 
     def above(number: int) -> float:
-        """Log ratio of two excesses over the uniform epsilon: the found one, and the one that is enough."""
+        """Log ratio of the found excess over the uniform epsilon to the allowed excess."""
         if number not in found:
             found[number] = _excess(search, uniform, number)
             if search.progress is not None:
@@ -310,7 +310,7 @@ def _last_tried(search: _Search, uniform: float) -> int:
 
 
 def _past_the_least(above: Callable[[int], float], low: int, middle: int, high: int) -> int | None:
-    """Fewest rounds where more rounds help only up to some number, and lose more than they help beyond it.
+    """Fewest rounds for walks whose epsilon falls first and rises later; None if none are enough.
 
     By golden section, until some are enough: found if the numbers before the best are ever better, and those after it
     ever worse, which is how it looks, but not proven; else there may be some where none are found. ``high`` may lie one
@@ -327,7 +327,7 @@ def _past_the_least(above: Callable[[int], float], low: int, middle: int, high: 
 
 
 def _between(above: Callable[[int], float], low: int, rounds: int) -> int:
-    """Fewest rounds between one number that is not enough and one that is, by secants or halves."""
+    """Fewest rounds between a number that is too small and one that is enough, by secants or halves."""
     halve = False
     while rounds - low > 1:
         one, other = above(low), above(rounds)
@@ -341,7 +341,7 @@ def _between(above: Callable[[int], float], low: int, rounds: int) -> int:
 
 
 def _excess(search: _Search, uniform: float, number: int) -> float:
-    """Log excess, positive where the rounds are not enough; about linear in them, as laws converge exponentially."""
+    """Log excess of epsilon after these rounds; positive if they are not enough."""
     walk, enough = search.walk, uniform * _NEAR_UNIFORM
     model = model_of(walk.shuffler(number), walk.local)
     lossless = not walk.dropout  # else it is asked of numbers that are not enough, too, which is better
@@ -358,7 +358,7 @@ def _excess(search: _Search, uniform: float, number: int) -> float:
 
 
 def _enough_for_parts(search: _Search) -> int | None:
-    """Rounds enough for each part that gains anything; None if there are too many parts, or none are enough.
+    """Number of rounds that is enough for each part with a gain; None if no number is.
 
     Where reports get lost, what is the fewest for one part may be too many for another, whose people are fewer then.
     """
@@ -383,5 +383,5 @@ def _enough_for_parts(search: _Search) -> int | None:
 
 
 def _gains(uniform: float, local: LocalModel) -> bool:
-    """Whether epsilon0 is far above the uniform epsilon, so that a uniform shuffle gains something."""
+    """Whether epsilon0 is far above the uniform epsilon, so that shuffling gains something."""
     return uniform * _NEAR_UNIFORM < local.epsilon0

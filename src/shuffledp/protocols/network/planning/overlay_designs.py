@@ -1,4 +1,4 @@
-"""Overlays to choose from: the cost and guarantee of each, and a random graph to compare with."""
+"""Overlays to choose from: cost and guarantee of each, beside a random graph."""
 
 import math
 from bisect import bisect_left
@@ -37,7 +37,7 @@ class Reached(Described):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RandomGraph(Described):
-    """Walks on a random regular graph, to compare with.
+    """Walks on a random regular graph, for comparison with overlays.
 
     No graph is drawn: positions are as alike as they usually are (``laws.usual_walks``). So this is no
     guarantee; a plan of the graph itself has one, of about as many rounds.
@@ -96,12 +96,12 @@ class OverlayDesigns(Described):
 
     @property
     def chosen(self) -> OverlayCost:
-        """Overlay to choose."""
+        """Recommended overlay with its cost."""
         return self.designs[self.best]
 
     @property
     def task_lines(self) -> tuple[str, ...]:
-        """Table ``[shuffler]`` of a task file with the overlay to choose.
+        """Lines of the table ``[shuffler]`` for the recommended overlay.
 
         Where contacts are limited it is that limit, so that other numbers of people get an overlay too.
         """
@@ -109,7 +109,7 @@ class OverlayDesigns(Described):
         return ("[shuffler]", 'kind = "network"', f"overlay = {{{chosen}}}")
 
     def to_dict(self) -> dict[str, object]:
-        """Object that ``shuffledp graph design --json`` prints (``graph_design`` in docs/schema.json)."""
+        """JSON object of ``shuffledp graph design --json`` (``graph_design`` in docs/schema.json)."""
         return {**super(OverlayDesigns, self).to_dict(), "task_lines": list(self.task_lines)}
 
 
@@ -175,7 +175,7 @@ def design_overlays(
 
 
 def _best(num_users: int, contacts: int | None, rounds: int | None) -> tuple[Overlay, int | None]:
-    """Overlay to choose, and the limit of contacts that it is chosen by."""
+    """Recommended overlay, and the limit of contacts behind the choice."""
     if rounds is not None:
         validate.integer_at_least(1, rounds=rounds)
     if contacts is None and rounds is not None:
@@ -235,11 +235,11 @@ class _Typical:
 
     @cached_property
     def mixed(self) -> int:
-        """Rounds until all places are near their share: n times the decay is below one thousandth."""
+        """Rounds until all places are near their share: n times the decay is below 0.001."""
         return math.ceil(math.log(1000 * self.num_users) / -math.log(decay(self.degree)))
 
     def epsilon(self, num_rounds: int) -> float:
-        """Epsilon that would be stated after these rounds."""
+        """Epsilon that would be stated after this number of rounds."""
         usual = usual_likeness(self.num_users, self.degree, num_rounds)
         model = RandomWalkShuffleModel(
             num_users=self.num_users,
@@ -255,14 +255,14 @@ class _Typical:
         return epsilon_of(account(ProtocolModel(local=self.local, shuffle=model), delta=self.delta).guarantee)
 
     def fewest(self, enough: float) -> int | None:
-        """Fewest rounds that are enough; None if twice the mixing rounds are not enough."""
+        """Fewest rounds with an epsilon of at most ``enough``; None if twice the mixing rounds are too few."""
         last = 2 * self.mixed
         if self.epsilon(last) > enough:
             return None
         return bisect_left(range(last), True, lo=1, key=lambda rounds: self.epsilon(rounds) <= enough)
 
     def slots(self, num_rounds: int) -> int:
-        """Slots that a person sends over all rounds, with a load of one report for each person."""
+        """Number of slots that a person sends over all rounds, if each holds one report."""
         links, part = self.num_users * self.degree, SURPLUS_SHARE * self.delta / max(num_rounds - 1, 1)
         each = 1
         while links * self.degree ** -(each + 1) / math.factorial(each + 1) > part:

@@ -29,7 +29,7 @@ _USUAL_SHARE = 0.01  # of colluders, where none are planned for
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OverlayCost(Described):
-    """Cost of one cycle of walks on an overlay for each person, and its exposure to colluders.
+    """Cost for each person of one cycle of walks on an overlay, and the exposure to colluders.
 
     Args:
         sizes: of the groups, one for each round.
@@ -168,5 +168,5 @@ def plan_overlay(walk: NetworkShuffle, shuffler: RandomWalkShuffler | None = Non
 
 
 def colluding_of(share: float, num_users: int) -> int:
-    """Number of colluding people for this share of all, rounded up; at least one person is left to protect."""
+    """Number of colluding people for this share, rounded up; at least one person stays honest."""
     return min(math.ceil(share * num_users * (1 - 1e-12)), num_users - 1)

@@ -1,4 +1,4 @@
-"""Churn in a plan, as people go offline while reports walk: the promise of a gate, and when it may open."""
+"""Churn in a plan: absences while reports walk, the gate's promise, and when it may open."""
 
 from dataclasses import dataclass
 
@@ -56,7 +56,7 @@ class PlannedChurn(Described):
 
     @property
     def is_unknown(self) -> bool:
-        """Whether positions are unknown, because there is neither a gate nor a record."""
+        """Whether positions are unknown, without a gate and a record of attendance."""
         return self.gate is None and self.recorded is None
 
     @property
@@ -71,7 +71,7 @@ class PlannedChurn(Described):
 
 
 def _opened(shuffler: RandomWalkShuffler) -> tuple[int, ...]:
-    """Rounds after which the gate opens, in simulated schedules that are the same on every machine."""
+    """Rounds after which the gate opens in simulations that are equal on every machine."""
     gate = shuffler.gate
     if gate is None or shuffler.num_users > _MOST_PEOPLE:
         return ()

@@ -1,4 +1,4 @@
-"""Facts that open the plan of a network shuffle: its graphs, and the loss after its rounds."""
+"""Facts at the head of a network shuffle's plan: its graphs, and the epsilon after its rounds."""
 
 from dataclasses import dataclass
 
@@ -33,7 +33,7 @@ class GraphFacts(Described):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedLoss(GraphFacts):
-    """Loss after the planned rounds of a network shuffle, beside those of other ways.
+    """Epsilon after the planned rounds of a network shuffle, beside other shuffles.
 
     Args:
         protocol: what people hand in: "all", "single" or "padded".

@@ -1,4 +1,4 @@
-"""Network shuffling: people pass reports on to random neighbors, and hand in the reports that they hold at the end.
+"""Network shuffling: people pass reports on to random neighbors, and hand in what they hold at the end.
 
 References:
     Liew, Takahashi, Takagi, Kato, Cao, Yoshikawa, "Network Shuffling: Privacy Amplification via Random Walks", SIGMOD
@@ -44,7 +44,7 @@ _MOST_PARTS = 64  # of which each is accounted for by itself
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RandomWalkShuffler(Walk):
-    """Shuffler by random walks of reports along a graph of people before the hand-in; "A_all", "A_single" in papers.
+    """Shuffler by random walks of reports along a graph of people; "A_all", "A_single" in papers.
 
     In each round everybody passes each report that they hold on to a neighbor of theirs, chosen uniformly. After the
     last round everybody hands in all reports that they hold ("all"); or one of them, chosen uniformly, or a fresh dummy
@@ -141,7 +141,7 @@ class RandomWalkShuffler(Walk):
 
     @property
     def ways(self) -> "Graph | Overlay | Sequence[Graph] | ChurnedWays":
-        """Graph, graphs or overlay that reports walk on, together with the schedule, if any."""
+        """Graph, graphs or overlay of the walks, with the schedule of attendance, if any."""
         return self.graph if self.schedule is None else ChurnedWays(self.graph, self.schedule)
 
     @property
@@ -151,24 +151,24 @@ class RandomWalkShuffler(Walk):
 
     @property
     def graphs(self) -> tuple[Graph, ...]:
-        """Graphs of the rounds: a single one if all rounds have the same; none for an overlay."""
+        """Graphs of the rounds; only one if all rounds share it, none for an overlay."""
         graph = self.graph
         return () if isinstance(graph, Overlay) else (graph,) if isinstance(graph, Graph) else tuple(graph)
 
     @property
     def resting(self) -> float:
-        """Chance that a report rests for a round: laziness, its holder offline or, on a graph, the neighbor offline."""
+        """Chance that a report rests for a round, by laziness or absent people."""
         meeting = 1 - self.offline if isinstance(self.graph, Overlay) else (1 - self.offline) ** 2
         return 1 - (1 - self.laziness) * meeting
 
     @property
     def _different(self) -> tuple[Graph, ...]:
-        """Graphs of the walk, each once."""
+        """Distinct graphs of the walk."""
         return tuple({each.digest: each for each in self.graphs}.values())
 
     @cached_property
     def parts(self) -> "tuple[RandomWalkShuffler, ...]":
-        """Shufflers of the parts that no report leaves in any round, the largest part first.
+        """Shufflers of the parts between which no report moves, the largest part first.
 
         None if there is one part, or more than 64. Nobody holds more reports than there are people in a part, so that
         ``submissions`` is at most their number there: further dummies tell nothing.
@@ -190,7 +190,7 @@ class RandomWalkShuffler(Walk):
 
     @cached_property
     def bounds(self) -> PositionBounds:
-        """Bounds on every person's position if all are online, from the graph; computed at the first call.
+        """Bounds on every report's position if all people are online; computed at first use.
 
         After rounds that end within a cycle of an overlay, the bounds are for the end of the cycle.
         """
@@ -250,12 +250,12 @@ class RandomWalkShuffler(Walk):
 
     @property
     def _unseen(self) -> dict[str, Any]:
-        """Fields of the model about reports that the colluders do not see; empty if people may be offline."""
+        """Model fields on reports that colluders do not see; empty if people may be offline."""
         return left_unseen(() if self.is_churned else self.colluders, self.graph, self.num_rounds, self.laziness)
 
     @property
     def _positions(self) -> dict[str, Any]:
-        """Model fields about final positions; where the protocol needs none, each report has one certain place."""
+        """Model fields about the final positions of reports."""
         found: dict[str, Any] = {"position_probabilities": (self.survival,), "position_counts": (1,)}
         if self.is_churned and self.schedule is None:
             return found | {"near_uniformity": np.inf, "separation": 1.0}
@@ -271,11 +271,11 @@ class RandomWalkShuffler(Walk):
 
     @cached_property
     def overflow(self) -> float:
-        """Upper bound on the chance that a link has too few slots, given the schedule or if all are online."""
+        """Upper bound on the chance that a link has too few slots, given the schedule, if any."""
         return surplus_chance(self.ways, self.slots or (), laziness=self.laziness)
 
     def walk(self, *, source: RandomSource | None = None) -> Walks:
-        """Random holder of each report after the walk, and the number of messages that each person passes on.
+        """Random walks: final holder of each report, and number of messages that each person passes on.
 
         Args:
             source: None is the cryptographic source.
@@ -292,7 +292,7 @@ class RandomWalkShuffler(Walk):
         return walks
 
     def scheduled(self, *, source: RandomSource | None = None) -> "RandomWalkShuffler":
-        """Same shuffler with a drawn schedule of attendance until the gate opens; itself if it needs none.
+        """This shuffler with a drawn schedule of attendance until the gate opens, if it needs one.
 
         Args:
             source: None is the cryptographic source.
@@ -344,7 +344,7 @@ class RandomWalkShuffler(Walk):
     def hand_in(
         self, reports: Reports, holders: ArrayLike, *, public: Table | None = None, source: RandomSource | None = None
     ) -> View:
-        """View of the reports handed in by their holders: the end of `shuffle`, with its other arguments and errors.
+        """View of the reports that their holders hand in: the last step of `shuffle`.
 
         With a schedule that says who hands in, what others hold is not seen.
 

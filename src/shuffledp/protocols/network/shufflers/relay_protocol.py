@@ -1,4 +1,4 @@
-"""Network shuffling at one person as a state machine, without any input or output.
+"""Network shuffling at one person as a state machine without input or output.
 
 A simulation, or a relay between real devices, draws the choices and moves the messages; reports are opaque here. The
 steps are the same as those of `shuffledp.protocols.network.sample_walks`, which makes them for everybody at once.
@@ -33,7 +33,7 @@ class WalkPhase(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RelayState:
-    """State of one person: contacts, round, and the reports held.
+    """State of one person in a walk: contacts, round, and reports held.
 
     Args:
         person: this person's number.
@@ -61,7 +61,7 @@ class RelayState:
 
     @property
     def present_neighbors(self) -> tuple[int, ...]:
-        """Neighbors in the current round."""
+        """Neighbors of this person in the current round."""
         return self.neighbors[(self.round - 1) % len(self.neighbors)]
 
     @property
@@ -72,11 +72,11 @@ class RelayState:
         return WalkPhase.WAITING if self.round < self.num_rounds else WalkPhase.WALKED
 
     def met(self, offline: frozenset[int]) -> frozenset[int]:
-        """Neighbors met in the current round, if these people were offline; nobody if this person was."""
+        """Neighbors met in the current round, given who was offline."""
         return frozenset() if self.person in offline else frozenset(self.present_neighbors) - offline
 
     def missing(self, offline: frozenset[int]) -> frozenset[int]:
-        """Neighbors met in the current round of whom nothing has come."""
+        """Neighbors met in the current round from whom no message has come."""
         return self.met(offline) - dict(self.came).keys()
 
 
@@ -100,7 +100,7 @@ class RoundStarted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportsReceived:
-    """Arrival of one neighbor's reports of a round, once for each neighbor; may have none.
+    """Arrival of one neighbor's reports of a round, even if there are none.
 
     Args:
         round: number of the round in which they were passed on.
@@ -161,7 +161,7 @@ class Passed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Envelope:
-    """Message with a fixed number of places to one neighbor in a round, whatever there is to send.
+    """Message with a fixed number of places, sent to one neighbor in a round.
 
     Args:
         recipient: number of the neighbor.
@@ -223,7 +223,7 @@ def start_relay(
     *,
     slots: Sequence[int] = (),
 ) -> RelayState:
-    """State before the first round, in which each person holds their own report.
+    """State before the first round, with the person's own report.
 
     ``neighbors`` are those of all rounds, or for each round its own, which begin anew after the last; ``slots`` those
     of an envelope in each round, 1 or more, or none if reports go one by one. Refused without neighbors, if there is
@@ -299,7 +299,7 @@ def _begin_round(event: RoundStarted, state: RelayState) -> tuple[RelayState, Ou
 def _fill_envelopes(
     event: RoundStarted, state: RelayState, neighbors: tuple[int, ...]
 ) -> tuple[RelayState, tuple[Envelope, ...]]:
-    """One envelope for each neighbor with the first reports in the order; the others wait."""
+    """Envelopes for each neighbor, filled with the first reports in the order; later reports wait."""
     if sorted(event.order) != list(range(len(state.held))):
         raise LocalProtocolError(f"order must be a permutation of {len(state.held)} places where there are slots.")
     slots = state.slots[state.round]

@@ -1,4 +1,4 @@
-"""Handing in after a walk: whether the gate lets it, which reports, and dummies in place of missing ones."""
+"""Hand-in after a walk: the gate, the chosen reports, and dummies in place of missing ones."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, cast
@@ -31,7 +31,7 @@ _FEW = 200  # most people whose laws are all compared where each of them asks wh
 
 
 def may_hand_in(shuffler: "RandomWalkShuffler", schedule: Schedule) -> bool:
-    """Whether the gate lets reports be handed in after this attendance; True without a gate.
+    """Whether the gate allows the hand-in after this attendance; True without a gate.
 
     It goes by certain bounds on positions and slots, quick for many people: where it is open, the model of the
     shuffler with this schedule is not refused.
@@ -53,7 +53,7 @@ def may_hand_in(shuffler: "RandomWalkShuffler", schedule: Schedule) -> bool:
 
 
 def checked_holders(holders: ArrayLike, people: int, *, may_be_lost: bool) -> Integers:
-    """Checked holders, one person of the graph for each report; errors never show who holds a report."""
+    """Checked holders of the reports, one person of the graph for each report."""
     validate.unmasked(holders=holders)
     given = np.asarray(holders)
     if given.shape != (people,):
@@ -71,7 +71,7 @@ def checked_holders(holders: ArrayLike, people: int, *, may_be_lost: bool) -> In
 
 
 def chosen_to_hand_in(holders: Integers, people: int, most: int, source: RandomSource) -> tuple[Integers, Integers]:
-    """Reports to hand in, at most ``most`` by each holder, and a holder's number for each missing report."""
+    """Reports to hand in, at most ``most`` of each holder, and the holders of missing reports."""
     order = random_permutation(holders.size, source=source)
     order = order[holders[order] != LOST]
     order = order[np.argsort(holders[order], kind="stable")]
@@ -85,7 +85,7 @@ def chosen_to_hand_in(holders: Integers, people: int, most: int, source: RandomS
 
 
 def check_dummies(protocol: str, maker: "Randomizer | DummyMaker | None", value: int | None) -> None:
-    """Refuse dummies for protocol "all", makers that cannot make one, and a value outside their randomizer's range."""
+    """Refuse dummies for protocol "all", unable makers, and values out of range."""
     if protocol == "all" and maker is not None:
         raise InvalidParameterError(
             "dummies must be left out for protocol='all', which needs none; protocols 'single' and 'padded' do."
@@ -103,7 +103,7 @@ def check_dummies(protocol: str, maker: "Randomizer | DummyMaker | None", value:
 def expected_dummies(
     bounds: PositionBounds, maker: "Randomizer | DummyMaker | None", value: int | None, *, overflow: float
 ) -> tuple[DummyReports, float]:
-    """Expected dummies after walks with these bounds, and the share of people whose own reports are handed in.
+    """Expected number of dummies after walks, and share of people whose own report is handed in.
 
     ``overflow`` is the chance that links with slots change them.
     """
@@ -122,7 +122,7 @@ def expected_dummies(
 def fresh_dummies(
     maker: "Randomizer | DummyMaker | None", value: int | None, count: int, model: LocalModel, source: RandomSource
 ) -> Reports:
-    """Dummies for reports of this model, each a fresh randomization of a value or else of the model's own choice.
+    """Fresh dummies for reports of this model, randomized from a value or from the model's default.
 
     They are made by a randomizer, by a function of ``count`` and ``source``, or else by the randomizer of the reports.
     """
@@ -158,7 +158,7 @@ def _own_randomizer(model: LocalModel) -> Randomizer:
 
 
 def _checked_value(value: int | None, model: LocalModel) -> None:
-    """Refuse a value that the dummies' randomizer does not take, or None where its model has no default."""
+    """Refuse a value that the dummies' randomizer does not take, or None without a default."""
     if value is None:
         model.dummy_value  # noqa: B018  # raises
     elif isinstance(model, FrequencyModel) and value >= model.domain_size:
@@ -172,7 +172,7 @@ def _checked_value(value: int | None, model: LocalModel) -> None:
 
 
 def _directions(count: int, dimension: int, source: RandomSource) -> NDArray[np.float64]:
-    """Uniform random unit vectors, which average out."""
+    """Uniform random unit vectors, with a mean of 0."""
     generator = np.random.Generator(cast("np.random.BitGenerator", source.bit_generator))
     vectors = generator.normal(size=(count, dimension))
     return np.asarray(vectors / np.linalg.norm(vectors, axis=1)[:, None])

@@ -1,4 +1,4 @@
-"""Public description of network shuffling: reports that walk along a graph before they are handed in, and dummies."""
+"""Public description of network shuffling: walks of reports along a graph, hand-in, and dummies."""
 
 import math
 from dataclasses import dataclass, replace
@@ -39,19 +39,19 @@ class RandomWalkShuffleModel(WalkFacts, ColludingShuffleModel):
         self._check_colluding()
 
     def to_dict(self) -> dict[str, Any]:
-        """Dictionary of the fields; those about overlays, attendance, colluders and links only where they apply."""
+        """Dictionary of the fields that apply."""
         absent = {name for name in _RARE_KEYS if not getattr(self, name)}
         absent |= set() if self.slots else {"surplus", "overflow"}
         found = super(RandomWalkShuffleModel, self).to_dict()
         return {name: value for name, value in found.items() if name not in absent}
 
     def counting(self, num_honest: int) -> Self:
-        """Same shuffle, all but ``num_honest`` colluding; a changed count drops their identities."""
+        """Model of this shuffle with only ``num_honest`` people honest."""
         found = ColludingShuffleModel.counting(self, num_honest)
         return found if num_honest == self.num_honest else replace(found, unseen_chances=(), unseen_overlaps=())
 
     def num_reports(self, num_messages: int) -> range:
-        """Possible numbers of reports: one per person or ``submissions`` each; with losses, fewer hardly ever come."""
+        """Range of the possible numbers of reports in a view."""
         handed_in = self.num_users * num_messages * (self.submissions or 1)
         lost = handed_in * (1 - self.survival) if self.protocol == "all" else 0.0
         most_lost = math.ceil(lost + math.sqrt(2 * _RARE * lost) + _RARE) if lost else 0  # by Bernstein's inequality
@@ -60,14 +60,14 @@ class RandomWalkShuffleModel(WalkFacts, ColludingShuffleModel):
         return range(max(handed_in - most_lost, 0), handed_in + 1)
 
     def released_in_words(self, released: int, senders: int) -> str:
-        """Number of released reports in a sentence: those handed in, of which some may be dummies or lost."""
+        """Words for the number of released reports, of which some may be dummies."""
         if released < senders:
             return f"{released:,} of {senders:,} reports released. The others got lost on their way."
         handed_in = f" handed in by {senders:,} people" if released > senders else ""
         return f"{released:,} reports{handed_in} released."
 
     def position_windows(self) -> tuple[SwapWindows, ...]:
-        """One window of all people if no report is lost: given how many each holds, exchanging two costs gamma_t.
+        """Swap window of all people, if no report is lost; exchanging two of them costs gamma_t.
 
         Walks are independent; so given the bags, people are assigned to the places in them with probabilities that are
         products, and exchanging two people changes one by a factor of at most exp(gamma_t).
@@ -78,7 +78,7 @@ class RandomWalkShuffleModel(WalkFacts, ColludingShuffleModel):
 
     @property
     def dummies(self) -> DummyReports | None:
-        """Dummy reports that an estimator must correct for; None if there are none."""
+        """Dummy reports that an estimator must correct for; None without dummies."""
         return self.added
 
     @property
@@ -92,7 +92,7 @@ class RandomWalkShuffleModel(WalkFacts, ColludingShuffleModel):
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """Assumptions about the people who pass reports on, and what remains where they fail."""
+        """Remarks on assumptions about the people who pass reports on, and on what holds without them."""
         two_sides = (
             "The graph is bipartite and nobody is lazy: the number of rounds shows on which side a report began. "
             "A laziness above 0 mixes the sides.",
@@ -113,7 +113,7 @@ class RandomWalkShuffleModel(WalkFacts, ColludingShuffleModel):
 
     @property
     def first_hop(self) -> float:
-        """Chance that the first receiver of a report colludes, on average over who colludes."""
+        """Chance that a report's first receiver colludes, averaged over sets of colluders."""
         return self._exposure(self.num_colluding, min(self.num_rounds, 1))
 
     def _exposure(self, num_colluding: int, num_rounds: int) -> float:
@@ -126,7 +126,7 @@ class RandomWalkShuffleModel(WalkFacts, ColludingShuffleModel):
 
     @property
     def mixing(self) -> tuple[str, ...]:
-        """Chance that a colluding relay ever holds a report, if people collude: a risk, and no promise."""
+        """Remark on the chance that a colluding relay ever holds a report: a risk, and no promise."""
         if not 0 < self.num_colluding < self.num_users:
             return ()
         first, ever = (in_digits(each, "at most") for each in (self.first_hop, self.exposure(self.num_colluding)))
@@ -151,7 +151,7 @@ class RandomWalkShuffleModel(WalkFacts, ColludingShuffleModel):
 
 
 def _favoring(walks: RandomWalkShuffleModel) -> tuple[str, ...]:
-    """Remark on a bias that no report shows: some people's reports may be handed in more often than others'."""
+    """Remark that some people's reports may be handed in more often than others'."""
     if walks.protocol == "all" or not walks.num_rounds or walks.unlikeness <= _UNLIKE:
         return ()
     return (
@@ -173,12 +173,12 @@ def _unknown_dummies(walks: RandomWalkShuffleModel) -> tuple[str, ...]:
 
 
 def _chosen(walks: RandomWalkShuffleModel) -> str:
-    """Choice of the next holder of a report, in words."""
+    """Words for the choice of a report's next holder."""
     return "to where each digit leads that is drawn" if walks.sizes else "to a neighbor chosen uniformly"
 
 
 def _presence(walks: RandomWalkShuffleModel) -> str:
-    """Assumptions about attendance, and its effect."""
+    """Words for the assumptions about attendance, and their effect."""
     if not walks.schedule and walks.gate is None:
         return (
             "Everybody is online in every round, but for chances stated that depend on nothing. Where somebody is "
@@ -193,7 +193,7 @@ def _presence(walks: RandomWalkShuffleModel) -> str:
 
 
 def _relays(walks: RandomWalkShuffleModel) -> str:
-    """Assumptions about the relays."""
+    """Words for the assumptions about the relays."""
     said = f"Everybody passes reports on as the protocol says, {_chosen(walks)}, "
     deviates = "where a relay deviates: one that keeps, marks or misdirects reports can tell whose they are."
     if walks.num_colluding:
@@ -208,7 +208,7 @@ def _relays(walks: RandomWalkShuffleModel) -> str:
 
 
 def _watched(walks: RandomWalkShuffleModel) -> str:
-    """Remark on what traffic tells an observer."""
+    """Remark on the information that traffic gives an observer."""
     if not walks.slots:
         return (
             "Nobody but the receiver sees who sends what to whom; somebody who watches the traffic follows each "

@@ -1,4 +1,4 @@
-"""Checks of a walk's inputs: graphs, colluders, links, and the attendance, drawn until a gate opens."""
+"""Checks of a walk's inputs: graphs, colluders, links, and drawn attendance."""
 
 from collections.abc import Sequence
 from numbers import Integral
@@ -38,7 +38,7 @@ def check_graph(graph: Graph) -> None:
 def checked_colluders(
     colluders: Sequence[int], num_colluding: int, graph: Graph | Overlay | Sequence[Graph], *, onion: bool
 ) -> dict[str, Any]:
-    """Colluders in ascending order, with their number; refuses contradicting numbers, and layers without an overlay."""
+    """Checked colluders in ascending order, with their number."""
     if onion and not isinstance(graph, Overlay):
         raise validate.invalid("False on a graph: layers hide on overlays, where each round mixes", onion=True)
     people, named = people_of(graph), _whole_numbers(colluders)
@@ -62,7 +62,7 @@ def _whole_numbers(colluders: Sequence[int]) -> tuple[int, ...]:
 
 
 def check_schedule(graph: Graph | Overlay | Sequence[Graph], schedule: Schedule, num_rounds: int) -> None:
-    """Refuse a schedule of other people or rounds, or with a rule that the graph or constant links do not admit."""
+    """Refuse a schedule of other people or rounds, or with a rule that does not fit the graph."""
     ChurnedWays(graph, schedule)
     if schedule.num_rounds != num_rounds:
         raise InvalidParameterError(
@@ -81,7 +81,7 @@ def drawn_schedule(
     slots: Sequence[int] = (),
     source: RandomSource | None,
 ) -> Schedule:
-    """Random schedule of attendance, of all rounds or until the gate opens.
+    """Random schedule of attendance, for all rounds or until the gate opens.
 
     Raises:
         LocalProtocolError: if the gate stays shut.
@@ -101,7 +101,7 @@ def drawn_schedule(
 
 
 def check_surplus(walks: Walks, surplus: str, overflow: float) -> None:
-    """Abort walks in which a report had to wait, if ``surplus`` says so.
+    """Abort walks with a report that had to wait, if ``surplus`` demands it.
 
     Raises:
         LocalProtocolError: if so.
@@ -114,5 +114,5 @@ def check_surplus(walks: Walks, surplus: str, overflow: float) -> None:
 
 
 def graph_digest(graph: Graph | Overlay | Sequence[Graph]) -> str:
-    """Digest of a graph or an overlay, or the digests of all rounds' graphs, joined by commas."""
+    """Digest of a graph or an overlay; for several graphs, their digests joined by commas."""
     return graph.digest if isinstance(graph, Graph | Overlay) else ",".join(each.digest for each in graph)

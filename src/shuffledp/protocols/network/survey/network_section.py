@@ -1,4 +1,4 @@
-"""The table ``[shuffler]`` for walks along a graph of people or on an overlay, and the result of walks."""
+"""Table ``[shuffler]`` for walks along a graph or on an overlay, and the result of walks."""
 
 import math
 from dataclasses import dataclass, field, replace
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NetworkSection(LinkKeys, HandIn, GraphKeys, ShufflerSection):
-    """Random walks along a graph or an overlay of people; its keys are those of `shuffledp.RandomWalkShuffler`."""
+    """Table ``[shuffler]`` of random walks; its keys are those of `shuffledp.RandomWalkShuffler`."""
 
     kind: ClassVar[str] = "network"
     needs_graph: ClassVar[bool] = True
@@ -94,7 +94,7 @@ class NetworkSection(LinkKeys, HandIn, GraphKeys, ShufflerSection):
                 )
 
     def _check_overlay(self, overlay: OverlaySection) -> None:
-        """Refuse laziness, and numbers of rounds after which positions are not exactly uniform."""
+        """Refuse laziness on an overlay, and rounds after which positions are not exactly uniform."""
         if self.laziness:
             raise invalid("0 with an overlay, whose groups fix how often reports stay", laziness=self.laziness)
         cycle = len(overlay.groups or (1,))
@@ -111,7 +111,7 @@ class NetworkSection(LinkKeys, HandIn, GraphKeys, ShufflerSection):
         return {key: value for key, value in super(NetworkSection, self).to_dict().items() if key not in absent}
 
     def within(self, fakes: int) -> Self:
-        """The section as part of a task with this number of fake senders, who pass reports on as all others do."""
+        """Section of a task with this number of fake senders, who pass reports on as other people do."""
         object.__setattr__(placed := replace(self), "fakes", fakes)
         placed._check_auto()
         placed._check_gate()
@@ -129,7 +129,7 @@ class NetworkSection(LinkKeys, HandIn, GraphKeys, ShufflerSection):
         return replace(self, sha256=digest_of_files(folder, self.files, self.sha256, key=key, other=other))
 
     def shuffler(self, grouping: object = None) -> RandomWalkShuffler:
-        """Refuse to make a shuffler without a graph; `walking` makes one."""
+        """Refuse to make a shuffler, as there is no graph; `walking` makes one."""
         del grouping
         accounted = "an overlay, for which `shuffledp plan TASK.toml --users N` accounts"
         given = "none" if self.overlay is None else accounted
@@ -139,7 +139,7 @@ class NetworkSection(LinkKeys, HandIn, GraphKeys, ShufflerSection):
         )
 
     def of_people(self, num_users: int) -> Contacts | None:
-        """The overlay, or the drawn graph, of this number of people; None for graphs in files."""
+        """Overlay or drawn graph of this number of people; None for graphs in files."""
         if self.overlay is not None:
             return self.overlay.of(num_users)
         if self.degree is None:
@@ -147,7 +147,7 @@ class NetworkSection(LinkKeys, HandIn, GraphKeys, ShufflerSection):
         return (Graph.random_regular(self.degree, num_users, source=SeededSource(self.graph_seed or 0)),)
 
     def check_members(self, task: "Task") -> None:
-        """Refuse walks that lose reports or add any, or whose rounds or graph not everybody would find alike.
+        """Refuse walks with lost or added reports, or with rounds or graphs that members cannot agree on.
 
         A task of several columns is refused too, and a graph in a file.
         """
@@ -177,7 +177,7 @@ class NetworkSection(LinkKeys, HandIn, GraphKeys, ShufflerSection):
                 raise InvalidParameterError(f"a task whose reports members pass on must be without {part}: {why}.")
 
     def messages_of(self, shuffler: Shuffler, num_messages: int) -> float:
-        """Mean number of reports that a person is expected to pass on."""
+        """Expected number of reports that a person passes on, averaged over people."""
         del num_messages
         walks = cast(RandomWalkShuffler, shuffler)
         return float(network.expected_messages(walks.graph, walks.num_rounds, **walks.chances).mean())
@@ -185,7 +185,7 @@ class NetworkSection(LinkKeys, HandIn, GraphKeys, ShufflerSection):
     def shuffler_for(
         self, column: "Column", around: Any = None, *, num_users: int | None = None, progress: Progress | None = None
     ) -> RandomWalkShuffler:
-        """The shuffler along graphs or on an overlay; rounds left open are worked out."""
+        """Shuffler along graphs or on an overlay; rounds left open are computed."""
         del num_users
         if around is None:
             return self.shuffler()
@@ -200,7 +200,7 @@ class NetworkSection(LinkKeys, HandIn, GraphKeys, ShufflerSection):
     def family_plan(
         self, column: "Column", around: Any, shuffler: Shuffler, *, progress: Progress | None = None
     ) -> "network.WalksPlan":
-        """The plan of walks by a shuffler made by `shuffler_for`, along these graphs or on this overlay."""
+        """Plan of the walks by a shuffler from `shuffler_for`."""
         walks, delta = cast(RandomWalkShuffler, shuffler), column.release.delta
         walk = self.along(around, column.randomizer.randomizer(), delta)
         if isinstance(around, Overlay):
@@ -208,7 +208,7 @@ class NetworkSection(LinkKeys, HandIn, GraphKeys, ShufflerSection):
         return network.plan_walk(walk, walks, delta=delta, fewest_known=self.rounds == AUTO, progress=progress)
 
     def along(self, graphs: Contacts, randomizer: Randomizer, delta: float) -> "network.NetworkShuffle":
-        """The shuffle for any number of rounds, along one graph for each round or on an overlay.
+        """Network shuffle for any number of rounds, along these graphs or on this overlay.
 
         ``delta`` is the release's, at which a gate promises what it says, and beside which a surplus is rare where
         slots are "auto".
@@ -244,7 +244,7 @@ class NetworkSection(LinkKeys, HandIn, GraphKeys, ShufflerSection):
     def walking(
         self, graphs: Contacts, randomizer: Randomizer, delta: float, *, progress: Progress | None = None
     ) -> RandomWalkShuffler:
-        """The shuffler on these graphs; if rounds are "auto", the fewest that suffice are found.
+        """Shuffler on these graphs; for rounds "auto", with the fewest rounds that suffice.
 
         Raises:
             InvalidParameterError: if somebody has no neighbor; no number of rounds comes near a uniform shuffle; or an
@@ -268,7 +268,7 @@ class NetworkSection(LinkKeys, HandIn, GraphKeys, ShufflerSection):
             )
 
     def could_have_made(self, view: View) -> bool:
-        """Whether each person hands in the number of reports that the protocol says; graphs are not checked here."""
+        """Whether each person hands in the number of reports that the protocol requires."""
         shuffle = view.shuffle
         if view.labels is None or not isinstance(shuffle, RandomWalkShuffleModel) or not self.describes(shuffle):
             return False
@@ -301,13 +301,13 @@ class NetworkSection(LinkKeys, HandIn, GraphKeys, ShufflerSection):
         return bool(shuffle.slots) and (shuffle.slots, shuffle.surplus) == (given, self.surplus)
 
     def num_colluding(self, num_users: int) -> int:
-        """Number of people who may collude, rounded up, plus fake senders; at most ``num_users``."""
+        """Number of people who may collude, rounded up, plus the fake senders."""
         return min(math.ceil(self.colluding * num_users) + self.fakes, num_users)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Walked(ShuffleResult):
-    """The result of walks along a graph: reports handed in, and the plan."""
+    """Result of walks along a graph: numbers of reports handed in, and the plan."""
 
     plan: "network.WalksPlan"
     held: tuple[int, ...]  # numbers of people who handed in no report, one, two, ...; dummies count
@@ -318,6 +318,6 @@ class Walked(ShuffleResult):
         return self.plan.warnings
 
     def written(self, *, seeded: bool) -> dict[str, Any]:
-        """Numbers of reports handed in, and the plan."""
+        """Dictionary of the numbers of reports handed in, and the plan."""
         del seeded
         return {"network": {"held": list(self.held), **self.plan.to_dict()}}

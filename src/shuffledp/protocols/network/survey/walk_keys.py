@@ -1,4 +1,4 @@
-"""Keys of the table ``[shuffler]`` that say where reports walk: the graph or the overlay, and the links."""
+"""Keys of the table ``[shuffler]`` about the graph or overlay of walks, and the links."""
 
 import re
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ _GENERATOR = re.compile(r"random-regular:([0-9]{1,9})")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OverlaySection(Section):
-    """An overlay for any number of people, by the sizes of its groups or by its largest number of contacts."""
+    """Table of an overlay: the sizes of its groups, or the largest number of contacts."""
 
     title: ClassVar[str] = "[shuffler] overlay"
     groups: tuple[int, ...] | None = None
@@ -40,7 +40,7 @@ class OverlaySection(Section):
             raise invalid("one size or more", groups=[])
 
     def to_dict(self) -> dict[str, Any]:
-        """The one key that is given."""
+        """Dictionary with the one key that is given."""
         return {key: value for key, value in super(OverlaySection, self).to_dict().items() if value is not None}
 
     def of(self, num_users: int) -> Overlay:
@@ -52,7 +52,7 @@ class OverlaySection(Section):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class GraphKeys:
-    """Keys that name the graphs that reports walk along, or describe an overlay."""
+    """Keys on the graphs of walks, or on an overlay."""
 
     graph: str | tuple[str, ...] | None = None
     overlay: OverlaySection | None = None
@@ -60,7 +60,7 @@ class GraphKeys:
     sha256: str | None = None
 
     def check_graph(self) -> None:
-        """Refuse a table without graph or overlay or with both, and keys that do not go with the graph's source."""
+        """Refuse a table without exactly one of graph and overlay, and keys that do not fit it."""
         if (self.graph is None) == (self.overlay is None):
             given = "neither" if self.graph is None else "both"
             raise InvalidParameterError(
@@ -118,14 +118,14 @@ class GraphKeys:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class LinkKeys:
-    """Keys about links: whether they carry envelopes with slots, how many, and what becomes of a surplus."""
+    """Keys on links: whether they carry envelopes, number of slots, and rule for a surplus."""
 
     links: str = LINKS[0]
     slots: str | tuple[int, ...] = AUTO
     surplus: str = SURPLUS[0]
 
     def check_links(self, dropouts: float) -> None:
-        """Refuse slots without constant links, and dropouts with constant links, where missing messages are seen."""
+        """Refuse slots without constant links, and dropouts with constant links."""
         validate.one_of(LINKS, links=self.links)
         validate.one_of(SURPLUS, surplus=self.surplus)
         if self.links == LINKS[0]:
@@ -141,7 +141,7 @@ class LinkKeys:
             raise invalid("'auto', or one number for each of the first rounds, as in [1, 8]", slots=self.slots)
 
     def constant_links(self, delta: float) -> "network.ConstantLinks | None":
-        """Constant links for any number of rounds; "auto" makes a surplus rare beside delta; None without slots."""
+        """Rule for the slots of links; "auto" makes a surplus rare beside delta; None without slots."""
         if self.links == LINKS[0]:
             return None
         slots = None if isinstance(self.slots, str) else self.slots

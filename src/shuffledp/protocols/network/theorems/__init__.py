@@ -1,1 +1,1 @@
-"""Theorems about random walks: what the analyst, colluders and observers of links learn."""
+"""Theorems about random walks: privacy against the analyst, colluders and observers of links."""

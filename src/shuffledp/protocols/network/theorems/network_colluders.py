@@ -1,4 +1,4 @@
-"""Random walks past colluders, reduced to uniform shuffles of the honest reports that no colluder follows.
+"""Random walks past colluders, reduced to uniform shuffles of the honest reports that colluders lose.
 
 A fixed set of people tells the analyst all that passes through their hands; they pass reports on as agreed, and nobody
 chose them by answers or walks. Of one report they know all or nothing (``laws.walk_collusion``): with chance c
@@ -45,11 +45,11 @@ _ROUND_UP = 1 + 1e-12
 
 
 class _BesideColluders(ReducedToUniform):
-    """Base of theorems about colluders: subclasses give the hidings, and the least bound over these is taken."""
+    """Base of theorems about colluders; subclasses state how reports are hidden from them."""
 
     @abstractmethod
     def hidings(self, walks: "WalkFacts") -> "tuple[Hiding, ...]":
-        """Hidings: what colluders may know of one report, in one way or several; empty where nothing is known."""
+        """Ways in which one report is hidden from colluders; empty where unknown."""
 
     def concerns(self, model: ProtocolModel) -> bool:
         """Whether the reports walk past colluders."""
@@ -71,7 +71,7 @@ class _BesideColluders(ReducedToUniform):
 
     @abstractmethod
     def _of_hidings(self, walks: "WalkFacts | None") -> tuple[Hypothesis, ...]:
-        """Hypotheses needed to know who hides a report."""
+        """Hypotheses on the people who hide a report."""
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
         """Epsilon solved on the curve, at most epsilon0."""
@@ -89,7 +89,7 @@ class _BesideColluders(ReducedToUniform):
         return smallest_below(at, level=delta, limit=highest, tolerance=TOLERANCE)
 
     def at_precision(self, model: ProtocolModel, walks: "WalkFacts", precision: Precision) -> Curve:
-        """Curve of delta: the least over the hidings and the local bound, at each epsilon."""
+        """Curve of delta: the smallest of the hidings' bounds and the local bound, at each epsilon."""
         mixed = [
             (each, [_crowd_curve(model, crowd, precision) for crowd in each.crowds]) for each in self.hidings(walks)
         ]
@@ -108,7 +108,7 @@ class _BesideColluders(ReducedToUniform):
 
 
 class NetworkColluders(_BesideColluders):
-    """Walks past colluders who recognize every report they have seen: the first receiver knows the owner.
+    """Walks past colluders who recognize every report that they see again; a first receiver knows the owner.
 
     Of reports that have met no colluder after some round, later rounds being shown: of the first round of an overlay,
     whoever collude, or of any round of any graph where it is said who they are. The chance c of a colluding first
@@ -147,7 +147,7 @@ class NetworkColluders(_BesideColluders):
 
 
 class NetworkOnion(_BesideColluders):
-    """Walks of reports in layers of encryption, one layer for each relay, so that colluders recognize none of them.
+    """Walks of reports in layers of encryption, so that colluders recognize no report.
 
     A report is hidden in the first round in which an honest person passes it to an honest one. After t rounds none has
     come with a chance of about c^(t/2), rounded up, for a share c of colluders in each group.
@@ -213,6 +213,6 @@ def _some_collude(model: ProtocolModel, walks: "WalkFacts | None") -> Hypothesis
 
 
 def _crowd_curve(model: ProtocolModel, crowd: "Crowd", precision: Precision) -> Curve:
-    """Mean of D(1 + M) for the number M of others in a crowd."""
+    """Mean of D(1 + M) over the number M of other people in a crowd."""
     hidden = Hidden(exposed=0.0, chance=crowd.chance, most=crowd.most)
     return mixture_curve(model, crowd.others + 1, hidden, precision)

@@ -1,4 +1,4 @@
-"""Random walks whose traffic shows nothing: each link carries one envelope of equally many slots a round.
+"""Random walks on links with constant traffic: one envelope of equally many slots each round.
 
 With envelopes sealed anew and sent at fixed times, what an observer of all links sees is a function of public graphs.
 What is left is that links carry no more reports than slots. Couple these walks with those that no link limits: they are
@@ -43,7 +43,7 @@ _LARGEST = 700.0
 
 
 class NetworkConstantPattern(WalkTheorem):
-    """Walks on links with slots: the bounds for links without limits, and a charge for reports beyond the slots.
+    """Walks on links with slots: bounds for unlimited links, plus a charge for reports beyond the slots.
 
     Nobody need be trusted not to watch the links.
     """
@@ -62,7 +62,7 @@ class NetworkConstantPattern(WalkTheorem):
         return Theorem.concerns(self, model) and walks is not None and bool(walks.slots)
 
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
-        """Hypotheses: links with slots that are almost always enough, and those of the walks without limits."""
+        """Hypotheses: links with almost always enough slots, and the hypotheses for unlimited links."""
         walks = walks_of(model)
         requirement = "one envelope on every link in each round, of so many slots whatever there is to send"
         value = "no walks" if walks is None else f"slots={_in_short(walks.slots)}"
@@ -85,18 +85,18 @@ class NetworkConstantPattern(WalkTheorem):
         return (constant, sealed, rare, *needed.values(), known)
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
-        """Epsilon of the walks without limits at delta less the charge; at most epsilon0."""
+        """Epsilon of the walks on unlimited links, at delta less the charge; at most epsilon0."""
         return self._solved(model, delta)[0]
 
     def explained(self, model: ProtocolModel, *, delta: float) -> tuple[Guarantee, tuple[str, ...]]:
-        """Guarantee, with remarks on the charge and those of the walks without limits."""
+        """Guarantee, with remarks on the charge and on the walks on unlimited links."""
         epsilon, remarks = self._solved(model, delta)
         charge = in_digits(surplus_charge(model, epsilon), "at most")
         paid = f"Of the remainder, {charge} is for links that have more reports to carry than slots."
         return CentralDP(epsilon=epsilon, delta=delta), (paid, *remarks)
 
     def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
-        """Delta: the least for walks without limits plus the charge, at most the local one."""
+        """Delta for walks on unlimited links plus the charge, at most the local delta."""
         walks = walks_of(model)
         if walks is None or not self.applies(model, delta=_ANY_DELTA):
             return 1.0
@@ -115,7 +115,7 @@ class NetworkConstantPattern(WalkTheorem):
         return np.asarray(np.minimum(np.min([local, *fast], axis=0) + charges, local))
 
     def trust(self, model: ProtocolModel) -> tuple[Trust, ...]:
-        """Trust assumptions of the walks without limits, except that links may be watched."""
+        """Trust assumptions of walks on unlimited links, though links may be watched."""
         return tuple(each for each in super().trust(model) if each is not Trust.UNOBSERVED)
 
     def _applying(self, base: ProtocolModel, delta: float) -> list[Theorem]:
@@ -124,7 +124,7 @@ class NetworkConstantPattern(WalkTheorem):
         return [each for each in applying if each.id not in superseded]
 
     def _solved(self, model: ProtocolModel, delta: float) -> tuple[float, tuple[str, ...]]:
-        """Epsilon at which walks and charge add up to at most delta, with the remarks of the theorems used.
+        """Least epsilon with at most delta for walks and charge together, with the theorems' remarks.
 
         The charge grows with epsilon. So whatever the walks without limits have at delta less the charge of some
         epsilon is enough if it is no more than that epsilon; and then so it is for the charge of what was found.
@@ -148,14 +148,14 @@ class NetworkConstantPattern(WalkTheorem):
         return min(epsilon, limit), remarks
 
     def _without_limits(self, base: ProtocolModel, delta: float) -> tuple[float, tuple[str, ...]]:
-        """Least epsilon of the walks without limits, with its remarks."""
+        """Least epsilon of the walks on unlimited links, with its remarks."""
         explained = [each.explained(base, delta=delta) for each in self._applying(base, delta)]
         epsilons = [guarantee.epsilon for guarantee, _ in explained if isinstance(guarantee, CentralDP)]
         return min(epsilons, default=math.inf), tuple(remark for _, remarks in explained for remark in remarks)
 
 
 def surplus_charge(model: ProtocolModel, epsilon: float) -> float:
-    """Charge: what reports beyond the slots add to delta at this epsilon, from above; it grows with epsilon."""
+    """Charge, an upper bound on the delta that reports beyond the slots add; it grows with epsilon."""
     walks = walks_of(model)
     if walks is None:
         return 0.0
@@ -164,7 +164,7 @@ def surplus_charge(model: ProtocolModel, epsilon: float) -> float:
 
 
 def charge_of(model: ProtocolModel, overflow: float, epsilon: float, *, times: int = 2) -> float:
-    """Charge for a given chance of a surplus; ``times`` is 1 where walks are then aborted and nobody keeps reports."""
+    """Charge for a given chance of a surplus, see `surplus_charge`."""
     if not overflow or math.isinf(epsilon):
         return math.inf if overflow else 0.0
     local = LocalOnly().delta(model, epsilon=epsilon)
@@ -172,17 +172,17 @@ def charge_of(model: ProtocolModel, overflow: float, epsilon: float, *, times: i
 
 
 def counted(walks: "WalkFacts") -> float:
-    """Chance of a surplus that is charged: behind a gate the largest it lets through, whoever is online."""
+    """Chance of a surplus to charge for; behind a gate, the largest that the gate allows."""
     return walks.overflow if walks.gate is None else walks.gate.overflow
 
 
 def _unlimited(model: ProtocolModel, walks: "WalkFacts") -> ProtocolModel:
-    """Protocol with the same walks on links without limits."""
+    """Protocol with these walks on unlimited links."""
     return replace(model, shuffle=cast(ShuffleModel, cast(Any, walks.unlimited)))
 
 
 def _in_short(slots: tuple[int, ...]) -> str:
-    """Slots of each round as text, with equal ones at the end shown once."""
+    """Slots of each round as text, without repeats at the end."""
     last = next((place for place in range(len(slots), 0, -1) if slots[place - 1] != slots[-1]), 0)
     more = len(slots) - last - 1
     return f"{[*slots[:last], *slots[-1:]]}" + (f" and as many in {more} further rounds" if more else "")

@@ -1,4 +1,4 @@
-"""Walks behind a gate: reports are handed in only if the schedule of who was online has mixed them enough.
+"""Walks behind a gate: reports are handed in only if attendance mixed them enough.
 
 Let T be any stopping rule that looks at the schedule O alone, and let the hand-in be refused unless everybody's mean
 overlap given O, times the chance of a report to arrive, is at least a. Given any O walks are independent, and what is
@@ -60,7 +60,7 @@ class NetworkGate(WalkTheorem):
         return (gated, *_OVERLAP.hypotheses(_let_through(model), delta=delta))
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
-        """Epsilon at the smallest mean overlap; for the gate's own delta, the epsilon it was set for, if that holds."""
+        """Epsilon at the smallest mean overlap, or the gate's own epsilon at its own delta."""
         gate = _gate_of(model)
         if gate is None:
             return model.local.epsilon0
@@ -81,7 +81,7 @@ class NetworkGate(WalkTheorem):
 def walk_gate(
     randomizer: Randomizer | LocalModel, *, num_users: int, epsilon: float, delta: float, overflow: float = 0.0
 ) -> "WalkGate":
-    """Gate that walks must pass before the hand-in, so that (epsilon, delta) is stated before they begin.
+    """Gate for walks before the hand-in, so that (epsilon, delta) can be stated before the walks begin.
 
     Args:
         randomizer: of the reports, or its model.
@@ -123,7 +123,7 @@ def walk_gate(
 
 
 def _least_epsilon(local: LocalModel, num_users: int, delta: float, overflow: float) -> float:
-    """Epsilon of a uniform shuffle, from above, with this chance of a surplus charged; infinite if nothing is known."""
+    """Upper bound on the epsilon of a uniform shuffle, with this surplus charged; infinite if unknown."""
     uniform = _of_overlap(local, num_users, _LARGEST)
     left = delta - charge_of(uniform, overflow, _MORE * _OVERLAP.epsilon(uniform, delta=delta))
     return _OVERLAP.epsilon(uniform, delta=left) if left > 0 else math.inf
@@ -131,7 +131,7 @@ def _least_epsilon(local: LocalModel, num_users: int, delta: float, overflow: fl
 
 @remembered(_MOST_REMEMBERED)
 def _least_overlap(local: LocalModel, num_users: int, epsilon: float, delta: float, overflow: float) -> float | None:
-    """Least mean overlap, from above, at which (epsilon, delta) holds; None if no overlap is enough."""
+    """Least mean overlap, rounded up, at which (epsilon, delta) holds; None if no overlap is enough."""
     delta = (delta - charge_of(_of_overlap(local, num_users, _LARGEST), overflow, epsilon)) * _ROUND_DOWN
 
     def at(overlap: float) -> float:
@@ -145,7 +145,7 @@ def _least_overlap(local: LocalModel, num_users: int, epsilon: float, delta: flo
 
 
 def _of_overlap(local: LocalModel, num_users: int, overlap: float) -> ProtocolModel:
-    """Model of walks with this mean overlap, and nothing else known."""
+    """Model of walks of which only the mean overlap is known."""
     network: Any = ShuffleModel.members()["network"]
     shuffle = network(
         num_users=num_users,
@@ -167,7 +167,7 @@ def _gate_of(model: ProtocolModel) -> "WalkGate | None":
 
 
 def _let_through(model: ProtocolModel) -> ProtocolModel:
-    """Walks at the smallest mean overlap that the gate admits, which counts lost reports."""
+    """Model of walks at the smallest mean overlap of the gate, which counts lost reports."""
     gate = _gate_of(model)
     known = {"mean_overlap": 0.0 if gate is None else gate.overlap, "near_uniformity": math.inf, "separation": 1.0}
     return replace(model, shuffle=cast(Any, replace)(model.shuffle, dropout=0.0, schedule=None, **known))

@@ -1,4 +1,4 @@
-"""Random walks on a graph in parts: each person has the guarantee of her own part.
+"""Random walks on a graph in parts: each person has the guarantee of the own part.
 
 What is seen of different parts is independent, so the guarantee of everybody is the largest over parts
 (docs/theorems.md, "network-parts"). Of a part with more people, whose positions are nearer to each other in all
@@ -37,7 +37,7 @@ _Measures = tuple[float, float, float, float]  # how few people, and how far apa
 
 
 class NetworkParts(Theorem):
-    """Guarantee over all parts of a graph: the largest of the parts' bounds, so that it holds for every person."""
+    """Guarantee for every person of a graph in parts: the largest bound of a part."""
 
     id = "network-parts"
     citation = "random walks in each part of the graph, of which nothing leaves it"
@@ -70,7 +70,7 @@ class NetworkParts(Theorem):
         return max((_epsilon(part, delta) for part in _parts(model)), default=model.local.epsilon0)
 
     def explained(self, model: ProtocolModel, *, delta: float) -> tuple[Guarantee, tuple[str, ...]]:
-        """Guarantee, with a remark on the part that it is about."""
+        """Guarantee, with a remark on the weakest part."""
         epsilons = [(_epsilon(part, delta), part.num_users) for part in _parts(model)]
         epsilon, people = max(epsilons, key=lambda each: (each[0], -each[1]))
         walks = walks_of(model)
@@ -115,14 +115,14 @@ def _epsilon(part: ProtocolModel, delta: float) -> float:
 
 
 def _parts(model: ProtocolModel) -> list[ProtocolModel]:
-    """Parts that may be the weakest, as protocols of their own."""
+    """Parts that may have the weakest guarantee, each as a protocol."""
     walks = walks_of(model)
     found = [] if walks is None else _perhaps_weakest(walks.parts)
     return [replace(model, shuffle=cast(ShuffleModel, part)) for part in found]
 
 
 def _perhaps_weakest(parts: "tuple[WalkFacts, ...]") -> "list[WalkFacts]":
-    """Parts that may be the weakest: without dominated parts if people hand in all, else without equal parts."""
+    """Parts that may have the weakest guarantee, without dominated or equal ones."""
     if any(part.protocol != "all" for part in parts):
         return list({replace(cast(Any, part), graph_digest=""): part for part in parts}.values())
     found: list[tuple[_Measures, WalkFacts]] = []
@@ -135,5 +135,5 @@ def _perhaps_weakest(parts: "tuple[WalkFacts, ...]") -> "list[WalkFacts]":
 
 
 def _is_behind(one: _Measures, other: _Measures) -> bool:
-    """Whether one part is behind the other in all measures, or equal."""
+    """Whether one part is no better than the other in every measure."""
     return all(a >= b for a, b in zip(one, other, strict=True))

@@ -1,4 +1,4 @@
-"""Lower bounds for random walks: colluding relays, and the histogram that the analyst sees.
+"""Lower bounds for random walks: by colluding relays, and by the analyst's histogram.
 
 Beside these lower bounds stand numbers for a person to weigh where a hypothesis fails, never in a statement. A
 colluding neighbor knows whose report it receives in the first round, so that no epsilon below epsilon0 holds with a
@@ -41,7 +41,7 @@ _RISK_ROUND_UP = 1 + 1e-12
 
 
 class NetworkFirstHop(Theorem):
-    """Lower bound by colluding neighbors: whoever receives a report in the first round knows its owner.
+    """Lower bound by colluding neighbors, who know the owner of a report received in the first round.
 
     With c the chance that the first to receive a person's report colludes, delta(epsilon) >= c delta_local(epsilon). If
     it is not known who colludes, c is min(1, m / (n - 1)) at least for somebody on a graph, and on an overlay the share
@@ -70,14 +70,14 @@ class NetworkFirstHop(Theorem):
         return (known_walks(model), some, followed, one_message_each(model), known)
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
-        """Largest epsilon at which the delta of this bound exceeds the given one; 0 if none does."""
+        """Largest epsilon at which this bound on delta exceeds the given delta; 0 if there is none."""
         limit = model.local.epsilon0
         if math.isinf(limit):
             limit = 700.0
         return largest_below(lambda epsilon: self.delta(model, epsilon=epsilon), level=delta, limit=limit)
 
     def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
-        """Chance of a colluding first receiver times the local delta, from below."""
+        """Lower bound on delta: the chance of a colluding first receiver times the local delta."""
         walks = walks_of(model)
         if walks is None or walks.onion:
             return 0.0
@@ -87,7 +87,7 @@ class NetworkFirstHop(Theorem):
 
 
 def _first_hop(walks: "WalkFacts") -> float:
-    """Chance that the first round takes some person's report to a colluder, from below."""
+    """Lower bound on the largest chance that a person's report goes to a colluder in the first round."""
     if walks.schedule or walks.gate is not None:
         return 0.0
     if walks.unseen_chances:
@@ -103,7 +103,7 @@ def _first_hop(walks: "WalkFacts") -> float:
 
 
 class NetworkHistogram(Theorem):
-    """Lower bound of a uniform shuffle, for walks without losses whose reports are all handed in.
+    """Lower bound of a uniform shuffle, valid for walks without losses and with all reports handed in.
 
     So what a data set loses through a uniform shuffle of the honest people, it loses here. Of a graph in parts, whose
     reports nobody mixes, it is that of the smallest.
@@ -140,7 +140,7 @@ class NetworkHistogram(Theorem):
 
 
 def _may_be_refused(walks: "WalkFacts") -> bool:
-    """Whether the hand-in may be withheld: after a surplus, at a shut gate, or by people who were away."""
+    """Whether the hand-in may be withheld, by a surplus, a shut gate or absent people."""
     aborted, kept = walks.slots and walks.surplus == "aborts", walks.gate is not None and walks.schedule is None
     some_away = walks.schedule is not None and walks.schedule.handing_in is not None
     return bool(aborted or kept or some_away)
@@ -152,7 +152,7 @@ def _applying(model: ProtocolModel, delta: float) -> list[Theorem]:
 
 
 def _uniform(model: ProtocolModel) -> ProtocolModel:
-    """Uniform shuffle of the honest people's reports, or of the smallest part, all of which may be honest."""
+    """Uniform shuffle of the honest people's reports, or of the smallest part's."""
     walks = walks_of(model)
     parts = () if walks is None else walks.parts
     people = min([model.shuffle.num_honest, *(part.num_users for part in parts)])
@@ -160,7 +160,7 @@ def _uniform(model: ProtocolModel) -> ProtocolModel:
 
 
 def _local_delta(local: LocalModel, epsilon: float) -> float:
-    """Local delta between two inputs' laws of one report at this epsilon, from below; 0 where it is not known."""
+    """Lower bound on the local delta of one report at this epsilon; 0 where unknown."""
     factor = math.exp(min(epsilon, 700.0))
     if local.kind == "ldp":  # the worst randomizer of the class
         return max(
@@ -177,7 +177,7 @@ def _local_delta(local: LocalModel, epsilon: float) -> float:
 
 
 def first_hop_delta(*, share: float, epsilon0: float, epsilon: float) -> float:
-    """Lower bound on a person's delta if ``share`` of the neighbors collude: share (E - e)_+ / (1 + E).
+    """Lower bound on a person's delta if a ``share`` of the neighbors collude.
 
     For binary randomized response with loss epsilon0, and the worst of all randomizers with it.
 
@@ -195,7 +195,7 @@ def first_hop_delta(*, share: float, epsilon0: float, epsilon: float) -> float:
 
 
 def unseen_chances(transition: Any, colluders: ArrayLike, *, num_rounds: int) -> Floats:
-    """Chance of each person that the report, after these rounds, has never been with a colluder.
+    """Chance that each person's report has never been with a colluder after these rounds.
 
     Args:
         transition: a matrix of rows that sum to 1, dense or sparse; shape (people, people).
@@ -221,7 +221,7 @@ def unseen_chances(transition: Any, colluders: ArrayLike, *, num_rounds: int) ->
 
 
 def visible_empties_delta(model: ProtocolModel, *, epsilon: float, empty: float) -> float:
-    """Delta of one report each, from above, if empty-handed people show it by handing in nothing.
+    """Upper bound on delta for protocol "single" if people without reports visibly hand in nothing.
 
     With nu the chance that the victim's report ends where nobody else's is, and f the bound with fresh dummies
     (`NetworkSingle`), delta <= nu (delta_local + e - 1) + f: the victim is alone, or takes the place of a report of one
@@ -247,7 +247,7 @@ def visible_empties_delta(model: ProtocolModel, *, epsilon: float, empty: float)
 
 
 def unmixed_chance(*, num_users: int, num_rounds: int) -> float:
-    """Chance that a report is alone with its holder after each round, if every move is uniform.
+    """Chance that a report is alone with its holder after each round, if all moves are uniform.
 
     Oneself included, whoever holds a report draws one of n people: (1 - 1/n)^(t (n - 1)), about e^-t. Then somebody who
     watches who sends how many messages to whom follows it from its owner to where it is handed in, so that delta is at

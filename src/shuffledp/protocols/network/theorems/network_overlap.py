@@ -1,4 +1,4 @@
-"""Random walks reduced to uniform shuffles of the people whose reports may have ended where the victim's may.
+"""Random walks reduced to uniform shuffles of the people whose report may have ended at the victim's place.
 
 With Q a law for which (1 - s) Q is at most P_v, the victim's law of the place, and P_j = a_j Q + (1 - a_j) R_j that of
 others, a_j = min over i of P_j(i) / Q(i), at most 1: reveal, with owner, place and report, whoever's place is drawn
@@ -61,7 +61,7 @@ _DeltaOfSize = Callable[[ProtocolModel, int], Curve]
 
 @dataclass(frozen=True, slots=True)
 class Hidden:
-    """Hiding by a law Q: with chance ``exposed`` the victim is alone, else each other hides her with a ``chance``.
+    """Hiding by a law Q: the chance that the victim is alone, else of each person to hide her.
 
     ``most`` is the largest number of them that counts.
     """
@@ -73,24 +73,24 @@ class Hidden:
 
 @dataclass(frozen=True, slots=True)
 class Precision:
-    """Precision at which the law of the number of people to hide among is evaluated."""
+    """Precision for the law of the number of people who hide the victim."""
 
     outside: float
     num_blocks: int
 
 
 class ReducedToUniform(WalkTheorem):
-    """Base of theorems whose curve is a mean over the number of people who hide one; rare numbers are left out."""
+    """Base of theorems with a curve that is a mean over the number of people who hide the victim."""
 
     status = Status.OWN_PROOF
     is_vectorized = True
 
     @abstractmethod
     def at_precision(self, model: ProtocolModel, walks: "WalkFacts", precision: Precision) -> Curve:
-        """Curve of delta: the least of the bounds and the local one, at each epsilon."""
+        """Curve of delta: the smallest of the bounds and the local bound, at each epsilon."""
 
     def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
-        """Delta: the least of the bounds, at most the local one."""
+        """Delta: the smallest of the bounds, at most the local delta."""
         walks = walks_of(model)
         if walks is None or not self.applies(model, delta=_ANY_DELTA):
             return 1.0
@@ -111,12 +111,12 @@ class ReducedToUniform(WalkTheorem):
 
 
 def finest(delta: float) -> Precision:
-    """Precision at which the chance that is left out is small beside this delta."""
+    """Precision at which the chance left out is small beside this delta."""
     return Precision(next((each for each in _OUTSIDE if each <= _UNLIKELY * delta), _OUTSIDE[-1]), _BLOCKS)
 
 
 class NetworkOverlap(ReducedToUniform):
-    """Uniform shuffle of the people whose positions overlap with the victim's; any protocol and number of rounds.
+    """Bound by a uniform shuffle of the people whose positions overlap with the victim's, for any protocol.
 
     The least of three bounds: the two of the module docstring, and with gamma the largest
     log[P_j(a) P_k(b) / (P_j(b) P_k(a))] the third, (epsilon_uniform(n) + gamma, delta), as for windows, which is less
@@ -144,7 +144,7 @@ class NetworkOverlap(ReducedToUniform):
         return (*walk, overlap, *reports)
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
-        """Epsilon solved on the curve, or of the uniform shuffle where positions have one law; at most epsilon0."""
+        """Epsilon from the curve, or of the uniform shuffle where all positions have one law; at most epsilon0."""
         walks, local = walks_of(model), model.local.guarantee
         limit = local.epsilon if local.delta <= delta else math.inf
         if walks is None:
@@ -171,7 +171,7 @@ class NetworkOverlap(ReducedToUniform):
         return guess
 
     def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
-        """Delta: the least of the bounds, at most the local one."""
+        """Delta: the smallest of the bounds, at most the local delta."""
         walks = walks_of(model)
         if walks is not None and _have_one_law(walks) and self.applies(model, delta=_ANY_DELTA):
             theorems = uniform_theorems(model, walks.num_users, _ANY_DELTA) or [_PAIR]  # as tight as in `epsilon`
@@ -179,7 +179,7 @@ class NetworkOverlap(ReducedToUniform):
         return super().delta(model, epsilon=epsilon)
 
     def at_precision(self, model: ProtocolModel, walks: "WalkFacts", precision: Precision) -> Curve:
-        """Curve of delta: the least of the three bounds and the local one, at each epsilon."""
+        """Curve of delta: the smallest of the three bounds and the local bound, at each epsilon."""
         arriving, people = walks.survival, walks.num_users
         mixtures = [(each.exposed, mixture_curve(model, people, each, precision)) for each in _hidings(walks)]
         near = mixture_curve(
@@ -199,7 +199,7 @@ class NetworkOverlap(ReducedToUniform):
 
 
 def uniform_bound(model: ProtocolModel, walks: "WalkFacts | None", delta: float) -> Hypothesis:
-    """Hypothesis: some theorem bounds the loss of a uniform shuffle of all reports."""
+    """Hypothesis: a theorem bounds the loss of a uniform shuffle of all reports."""
     size = 0 if walks is None else walks.num_users
     known = [each.id for each in uniform_theorems(model, size, delta)] if size > 1 else []
     if size > 1 and _PAIR.applies(uniform_model(model, size), delta=delta):
@@ -209,7 +209,7 @@ def uniform_bound(model: ProtocolModel, walks: "WalkFacts | None", delta: float)
 
 
 def _hidings(walks: "WalkFacts") -> Iterator[Hidden]:
-    """Hidings by the two laws Q, with the chance that others' reports arrive."""
+    """Hidings of the victim by the two laws Q, with lost reports taken into account."""
     others, arriving = walks.num_users - 1, walks.survival
     overlapping, common = _product(arriving, walks.mean_overlap), _product(arriving, 1 - walks.separation)
     counted = others if overlapping == 1 else math.floor(math.nextafter(others * overlapping, 0.0))
@@ -218,19 +218,19 @@ def _hidings(walks: "WalkFacts") -> Iterator[Hidden]:
 
 
 def _have_one_law(walks: "WalkFacts") -> bool:
-    """Whether the positions of all people have one law, and every report arrives."""
+    """Whether all people's positions have one law, and every report arrives."""
     return any(each.exposed == 0 and each.chance == 1 for each in _hidings(walks))
 
 
 def _product(one: float, other: float) -> float:
-    """Product of two chances, from below."""
+    """Lower bound on the product of two chances."""
     return one * other if one == other == 1 else math.nextafter(one * other, 0.0)
 
 
 def mixture_curve(
     model: ProtocolModel, people: int, hidden: Hidden, precision: Precision, *, of: _DeltaOfSize | None = None
 ) -> Curve:
-    """Mean of D(1 + M) at each epsilon, from above; D is by default the least of all theorems."""
+    """Upper bound on the mean of D(1 + M) at each epsilon, over the number M of people who hide the victim."""
     if hidden.chance <= 0 or hidden.most < 1:
         return lambda epsilons: LocalOnly().curve(model, epsilons=epsilons)
     outside, few = _blocks(people - 1, hidden, precision)
@@ -250,7 +250,7 @@ def mixture_curve(
 
 
 def _blocks(others: int, hidden: Hidden, precision: Precision) -> tuple[float, list[tuple[int, float]]]:
-    """Chance left out; and blocks of the number of people who hide one, each with its least number and its chance."""
+    """Chance left out, and blocks of the number of hiding people, each with its least number and chance."""
     number = _num_blocks(others, hidden, precision)
     blocks = binomial_blocks(others, hidden.chance, outside=precision.outside, num_blocks=number)
     masses: dict[int, float] = {}
@@ -261,7 +261,7 @@ def _blocks(others: int, hidden: Hidden, precision: Precision) -> tuple[float, l
 
 
 def _num_blocks(others: int, hidden: Hidden, precision: Precision) -> int:
-    """Number of blocks: enough to make the counts in one block nearly equal, at most one for each count."""
+    """Number of blocks with nearly equal counts inside each, at most one block for each count."""
     mean = others * hidden.chance
     spread = math.sqrt(max(mean * (1 - hidden.chance), 0.0) * -2 * math.log(precision.outside))
     wanted = math.ceil(2 * spread / max(_CLOSE * mean, 1.0))
@@ -269,7 +269,7 @@ def _num_blocks(others: int, hidden: Hidden, precision: Precision) -> int:
 
 
 def _uniform_delta(model: ProtocolModel, size: int) -> Curve:
-    """Delta D of this number of people: the least of all theorems, without the charge for remainders."""
+    """Delta D of a uniform shuffle of this size: the smallest of all theorems, without charges for remainders."""
     uniform = uniform_model(model, size)
     if _remainder(model):
         return _PAIR.pair(uniform).curve
@@ -283,12 +283,12 @@ def _uniform_delta(model: ProtocolModel, size: int) -> Curve:
 
 
 def _blanket_delta(model: ProtocolModel, size: int) -> Curve:
-    """Delta D of this number of people by blanket bounds alone, which also cover near-uniform positions."""
+    """Delta D of a uniform shuffle of this size by blanket bounds, which also cover near-uniform positions."""
     return partial(uniform_curve, model, size, quickly=True)
 
 
 def _likely(model: ProtocolModel, walks: "WalkFacts", delta: float) -> tuple[float, float]:
-    """Two starts of a search for the least epsilon: one surely large enough, if below epsilon0, and a guess."""
+    """Starting points of a search for the least epsilon: one that is large enough, and a guess."""
     hidden, epsilon0 = next(_hidings(walks)), model.local.epsilon0
     if hidden.chance <= 0 or hidden.most < 1:
         return math.inf, math.inf
@@ -302,7 +302,7 @@ def _likely(model: ProtocolModel, walks: "WalkFacts", delta: float) -> tuple[flo
 
 
 def epsilon_of_one_law(model: ProtocolModel, size: int, delta: float) -> float:
-    """Epsilon if this number of people's positions have one law: that of their uniform shuffle.
+    """Epsilon of a uniform shuffle of this number of people, whose positions have one law.
 
     Infinite if nothing is known.
     """
@@ -317,10 +317,10 @@ def _remainder(model: ProtocolModel) -> bool:
 
 
 def charges_of(model: ProtocolModel, people: int, epsilons: Floats) -> Floats:
-    """Charge for the remainders of all people, at each epsilon."""
+    """Charge for the local deltas of all people, at each epsilon."""
     return _PAIR.charges(uniform_model(model, people), epsilons) if _remainder(model) else np.zeros(len(epsilons))
 
 
 def turn_of(model: ProtocolModel, people: int) -> float:
-    """Epsilon from which on charges grow faster than the bound falls; infinite if there are no charges."""
+    """Epsilon above which charges grow faster than the bound falls; infinite without charges."""
     return _PAIR.turn(uniform_model(model, people)) if _remainder(model) else math.inf

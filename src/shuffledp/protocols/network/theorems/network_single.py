@@ -1,4 +1,4 @@
-"""One report of each person after random walks, or equally many: the victim's report replaces another one.
+"""Equally many reports of each person after random walks: the victim's report replaces another one.
 
 Given how many of the others' reports N_i end at each place i, the victim's is handed in there with probability
 p_i = P_v(i) / (1 + N_i), in place of another. For fixed p the bound is `_replaced`; it grows with each p_i, and with
@@ -45,7 +45,7 @@ _Weights = tuple[Floats, Floats]  # chances of places, and how many places have 
 
 
 class NetworkSingle(Theorem):
-    """Bound for one report of each person, or equally many, on any graph, after any number of rounds.
+    """Bound for equally many reports of each person, on any graph and after any number of rounds.
 
     With a blanket w, Y ~ w, G_i = (R(x) - e R(x'))/w (Y_i) where a blanket report is handed in, else 0, and
     z_i = G_i - (1 - e): delta(epsilon) <= E[((1 - e) + sum of p_i z_i)_+]. It grows with concentration, so that any law
@@ -76,7 +76,7 @@ class NetworkSingle(Theorem):
         return (*walk, *common_reports(model), several_users(model), moderate_epsilon0(model), bound)
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
-        """Epsilon solved on the certified curve; at most epsilon0."""
+        """Epsilon from the certified curve; at most epsilon0."""
         walks, epsilon0 = walks_of(model), model.local.epsilon0
         if walks is None:
             return epsilon0
@@ -89,7 +89,7 @@ class NetworkSingle(Theorem):
         return smallest_below(curve, level=delta, limit=epsilon0, guess=guess, tolerance=1e-5)
 
     def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
-        """Delta: the least over blankets of the largest over pairs of inputs; at most the local one."""
+        """Delta: the smallest over blankets of the largest over pairs of inputs; at most the local delta."""
         walks = walks_of(model)
         if walks is None or not self.applies(model, delta=_ANY_DELTA):
             return 1.0
@@ -105,21 +105,21 @@ class NetworkSingle(Theorem):
 
 
 def _digits(delta: float) -> int:
-    """Digits of eta: the chance of a bad allocation is 10^-digits."""
+    """Number of digits of eta, for a chance 10^-digits of a bad allocation."""
     return min(max(math.floor(_DIGITS - math.log10(max(delta, 1e-300))), _FEWEST_DIGITS), _MOST_DIGITS)
 
 
 def _bound(
     model: ProtocolModel, walks: "WalkFacts", families: list[tuple[ReportLaw, ...]], digits: int, epsilon: float
 ) -> float:
-    """Delta: the bound of good allocations plus the share of bad ones."""
+    """Delta: bound of the good allocations, plus the chance of the bad ones."""
     weights, bad = _allocated(walks, digits)
     found = min((max(_replaced(weights, law, epsilon) for law in laws) for laws in families), default=1.0)
     return min(1.0, (found + bad * LocalOnly().delta(model, epsilon=epsilon)) * (1 + 1e-12))
 
 
 def _allocated(walks: "WalkFacts", digits: int) -> tuple[_Weights, float]:
-    """Chances p_i with the number of places that have each, and the chance of allocations that they do not cover."""
+    """Chances p_i with the number of places of each, and the chance of allocations left out."""
     chances, counts = (np.array(each, dtype=float) for each in (walks.position_probabilities, walks.position_counts))
     used = chances > 0
     chances, counts = chances[used], counts[used]
@@ -137,7 +137,7 @@ def _allocated(walks: "WalkFacts", digits: int) -> tuple[_Weights, float]:
 
 
 def _largest_share(chance: float, exponent: float) -> float:
-    """Least x above the chance Q with KL(x || Q) at least the exponent, from above; 1 if there is none."""
+    """Smallest x above the chance Q with KL(x || Q) >= exponent, rounded up; 1 if there is none."""
     low, high = chance, 1.0
     if chance <= 0 or -math.log(chance) < exponent:
         return 0.0 if chance <= 0 else 1.0
@@ -150,7 +150,7 @@ def _largest_share(chance: float, exponent: float) -> float:
 
 
 def _distinct(families: list[tuple[ReportLaw, ...]]) -> list[tuple[ReportLaw, ...]]:
-    """Families of laws without duplicates: several bounds for binary randomized response have one law."""
+    """Families of laws without duplicates."""
     kept: list[tuple[ReportLaw, ...]] = []
     for laws in families:
         if not any(len(laws) == len(others) == 1 and _alike(laws[0], others[0]) for others in kept):
@@ -159,7 +159,7 @@ def _distinct(families: list[tuple[ReportLaw, ...]]) -> list[tuple[ReportLaw, ..
 
 
 def _alike(law: ReportLaw, other: ReportLaw) -> bool:
-    """Whether the cells of two laws are equal, except for their order and the rounding of floats."""
+    """Whether two laws have equal cells, except for order and rounding."""
     if any(each.alone_first.size or each.alone_second.size for each in (law, other)):
         return False
     ours, theirs = (
@@ -170,7 +170,7 @@ def _alike(law: ReportLaw, other: ReportLaw) -> bool:
 
 
 def _replaced(given: _Weights, law: ReportLaw, epsilon: float) -> float:
-    """Expectation E[((1 - e) + sum of p_i z_i)_+] from above, for a law of two inputs; 1 where reports stand alone.
+    """Upper bound on E[((1 - e) + sum of p_i z_i)_+] for a law of two inputs.
 
     It is the weighted sum of G with (e - 1) (sum of p_i - 1) added; the sum is below 1 where reports get lost, or take
     the places of others.

@@ -1,4 +1,4 @@
-"""Random walks as theorems see them: the fields of their model, and the hypotheses that these theorems share.
+"""Random walks in theorems: the walk's facts in a model, and common hypotheses.
 
 Person j's report ends at place i with probability P_j(i); who hands in which reports is seen, and nothing else. The
 proofs are in docs/theorems.md, "Random walks without a shuffler".
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def walks_of(model: ProtocolModel) -> "WalkFacts | None":
-    """Random walks of the model; None for another shuffle."""
+    """Facts about the model's random walks; None for another shuffle."""
     return cast("WalkFacts", model.shuffle) if model.shuffle.kind == "network" else None
 
 
@@ -33,7 +33,7 @@ def known_walks(model: ProtocolModel) -> Hypothesis:
 
 
 def independent_walks(model: ProtocolModel) -> tuple[Hypothesis, ...]:
-    """Hypotheses: reports walk independently of each other and of their content, given who was online in each round."""
+    """Hypotheses: reports walk independently of each other and of their content, given attendance."""
     walks = walks_of(model)
     requirement = (
         "reports that walk independently of each other and of the answers: nobody is offline, or who was online in "
@@ -56,7 +56,7 @@ def _independent_schedule() -> Hypothesis:
 
 
 def nobody_colludes(model: ProtocolModel) -> Hypothesis:
-    """Hypothesis: no relay colludes with the analyst; the receiver in the first round knows the owner of a report."""
+    """Hypothesis: no relay colludes with the analyst."""
     walks = walks_of(model)
     colluding = None if walks is None else walks.num_colluding
     return Hypothesis(
@@ -69,7 +69,7 @@ def nobody_colludes(model: ProtocolModel) -> Hypothesis:
 
 
 def fresh_dummies(model: ProtocolModel) -> Hypothesis:
-    """Hypothesis: all people hand in equally many reports, which hides how many each person held."""
+    """Hypothesis: all people hand in equally many reports, with fresh dummies for missing ones."""
     walks = walks_of(model)
     dummies = None if walks is None else walks.dummy_model_among(model.local)
     made = "of no known randomizer" if dummies is None else f"of {dummies.kind!r}, epsilon0={dummies.epsilon0:.6g}"
@@ -85,7 +85,7 @@ def fresh_dummies(model: ProtocolModel) -> Hypothesis:
 
 
 def dummies_by_themselves(model: ProtocolModel) -> tuple[Hypothesis, ...]:
-    """Hypothesis, assumed of a dummy function, that dummies tell nothing of the reports; none for other dummies."""
+    """Hypothesis: dummies of a given function tell nothing of the reports; none for other dummies."""
     walks = walks_of(model)
     if walks is None or walks.protocol == "all" or walks.dummy_model_among(model.local) is not None:
         return ()
@@ -97,13 +97,13 @@ class WalkTheorem(Theorem):
     """Base of theorems about random walks."""
 
     def concerns(self, model: ProtocolModel) -> bool:
-        """Whether the reports walk, except on links with slots and in parts that `network-parts` covers."""
+        """Whether the reports walk, without slots, and without parts that `network-parts` covers."""
         walks = walks_of(model)
         return super().concerns(model) and walks is not None and not (walks.parts or walks.slots)
 
 
 def likeness_text(walks: "WalkFacts") -> str:
-    """Text on how alike positions are and, if they are not alike, why walks never mix."""
+    """Text on the likeness of positions, with the reason if walks never mix."""
     found = (
         f"mean_overlap={walks.mean_overlap:.6g}, near_uniformity={walks.near_uniformity:.6g}, "
         f"separation={walks.separation:.6g}"

@@ -1,4 +1,4 @@
-"""Sums and means from counted bits: the number of ones, less the coins that are expected among them."""
+"""Sums and means from counted bits: number of ones, less the expected number of coins that are one."""
 
 from dataclasses import dataclass, replace
 
@@ -15,7 +15,7 @@ from shuffledp.protocols.shares.analyzers.totals import TotalAnalyzer, people_of
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class BitCountSummary(Summary):
-    """Number of ones so far, and of all bits.
+    """Number of ones and number of bits in the views so far.
 
     Args:
         model: the randomizer's model.

@@ -1,4 +1,4 @@
-"""Sums and means from shares modulo q, which are meaningful only when all are added up."""
+"""Sums and means from shares modulo q, which tell something only when all are added up."""
 
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -19,7 +19,7 @@ _HALF = np.uint64(32)
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ShareSummary(Summary):
-    """Sums of the shares so far, modulo q, and the number of shares of each round.
+    """Sums of the shares so far, modulo q, with the number of shares of each round.
 
     Args:
         model: the randomizer's model.
@@ -140,7 +140,7 @@ class SumAnalyzer(TotalAnalyzer):
 
 
 def _people(summary: ShareSummary) -> int:
-    """Number of participants, each with as many messages in every round."""
+    """Number of participants, from equal numbers of messages in every round."""
     least, most = min(summary.messages), max(summary.messages)
     if least != most:
         raise InvalidParameterError(
@@ -153,7 +153,7 @@ def _people(summary: ShareSummary) -> int:
 def _residues(
     shares: NDArray[np.unsignedinteger], blocks: NDArray[np.integer] | None, model: ShareModel
 ) -> tuple[int, ...]:
-    """Sum of the shares of each block modulo q, in halves of 32 bits, whose sums cannot overflow."""
+    """Sums of the shares of each block modulo q, in halves of 32 bits that cannot overflow."""
     if blocks is None:
         if shares.dtype.itemsize <= 4:
             return (int(shares.sum(dtype=np.uint64)) % model.modulus,)

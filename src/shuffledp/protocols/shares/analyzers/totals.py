@@ -1,4 +1,4 @@
-"""Totals over people: what analyzers of sums and means have in common, whatever the messages are."""
+"""Totals over people: common base of the analyzers of sums and means."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ from shuffledp.core.validate import invalid
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TotalAnalyzer:
-    """Base of analyzers of a sum or a mean: the statistic, and the coverage of its intervals.
+    """Base of analyzers of a sum or a mean, with the coverage of intervals.
 
     Args:
         statistic: "sum" or "mean".
@@ -25,12 +25,12 @@ class TotalAnalyzer:
         validate.open_probability(level=self.level)
 
     def unit(self, people: int) -> int:
-        """Number by which a sum over these people is divided: theirs for a mean, else 1."""
+        """Divisor of a sum over these people: their number for a mean, else 1."""
         return people if self.statistic == "mean" else 1
 
 
 def people_of(model: SumModel, num_reports: int) -> int:
-    """Number of people whose messages these are, each with equally many.
+    """Number of people who sent these messages, equally many each.
 
     Raises:
         InvalidParameterError: if there is none, they do not have equally many, or more came than were planned.

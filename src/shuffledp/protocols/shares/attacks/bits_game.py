@@ -1,4 +1,4 @@
-"""Attack on counted bits: the number of ones, which is all that the view tells, and its game."""
+"""Attack on counted bits by the number of ones, which is all that the view tells."""
 
 from collections.abc import Sequence
 from typing import cast
@@ -13,7 +13,7 @@ from shuffledp.core.sum_models import BitSumModel
 
 
 class BitsGame(CentralGame):
-    """Game about bits that are counted: the number of ones in the view, whose likelihood ratio rises with it."""
+    """Game about counted bits, scored by the number of ones in the view."""
 
     name = "bits"
     scores = ("ones",)
@@ -25,13 +25,13 @@ class BitsGame(CentralGame):
 
     @classmethod
     def worst_inputs(cls, model: LocalModel) -> Sequence[NeighboringInputs]:
-        """Answers at both ends of the range; the others' do not matter; see `Game.worst_inputs`."""
+        """Pair of answers at both ends of the range; other people's answers do not matter; see `Game.worst_inputs`."""
         bits = cast(BitSumModel, model)
         return (NeighboringInputs(first=bits.upper, second=bits.lower, others=bits.lower),)
 
     @classmethod
     def why_unreadable(cls, model: LocalModel, reports: Sequence[tuple[NeighboringInputs, Reports]]) -> str:  # noqa: ARG003
-        """No reason: every view can be read; see `Game.why_unreadable`."""
+        """Always "", since every view can be read; see `Game.why_unreadable`."""
         return ""
 
     def reading(self, inputs: NeighboringInputs) -> Scorer:

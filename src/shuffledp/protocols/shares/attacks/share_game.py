@@ -1,4 +1,4 @@
-"""Attack on split-and-mix: likelihood-ratio scores of shares in rounds, by laws modulo q, and their game.
+"""Attack on split-and-mix: likelihood-ratio scores of the shares in rounds, and their game.
 
 All shares of one person add up to the person's place on the grid plus a share of noise, whose law modulo q is public.
 What is not public is which shares are one person's.
@@ -28,7 +28,7 @@ Transform = NDArray[np.complex128]
 
 @dataclass(frozen=True, slots=True)
 class _Laws:
-    """Laws of residues under both data sets; each of shape (coordinates, modulus), in logarithms."""
+    """Log-probabilities of residues under both data sets, each of shape (coordinates, modulus)."""
 
     first: Floats
     second: Floats
@@ -46,19 +46,19 @@ def _total(grid: NDArray[np.int64], laws: _Laws) -> float:
 
 
 def _same_places(grid: NDArray[np.int64], laws: _Laws) -> float:
-    """Exact log-likelihood ratio, if the shares at one place of all rounds belong to one person."""
+    """Exact log-likelihood ratio if the shares at one place of all rounds belong to one person."""
     first, second = _of_places(grid, laws)
     return float(np.logaddexp.reduce(first) - np.logaddexp.reduce(second))
 
 
 def _own_place(grid: NDArray[np.int64], laws: _Laws) -> float:
-    """Log-likelihood ratio at the first place of every round: the first person's shares if nothing is shuffled."""
+    """Log-likelihood ratio of the shares at the first place of every round, as if nothing was shuffled."""
     first, second = _of_places(grid, laws)
     return float(first[0] - second[0])
 
 
 def _of_places(grid: NDArray[np.int64], laws: _Laws) -> tuple[Floats, Floats]:
-    """Log-likelihood, for each place, that its shares are the first person's rather than another's, per data set."""
+    """Log-likelihood ratio by place that its shares are the first person's, for both data sets."""
     sums = grid.sum(axis=1) % laws.first.shape[1]
     others = np.take_along_axis(laws.others, sums, axis=1)
     first, second = (np.take_along_axis(law, sums, axis=1) - others for law in (laws.first, laws.second))
@@ -66,7 +66,7 @@ def _of_places(grid: NDArray[np.int64], laws: _Laws) -> tuple[Floats, Floats]:
 
 
 def _combinations(grid: NDArray[np.int64], laws: _Laws) -> float:
-    """Score of all ways to take one share from every round that sum to a likely value of the first person."""
+    """Score over all choices of one share from every round, by their sums."""
     coordinates, _, people = grid.shape
     modulus = laws.first.shape[1]
     if modulus > _MOST_COMBINED:
@@ -89,7 +89,7 @@ SHARE_SCORES: Mapping[str, Callable[[NDArray[np.int64], _Laws], float]] = {
 
 
 class SharesGame(CentralGame):
-    """Game about shares: the view of all rounds is visible, each in the order in which it left its shuffle."""
+    """Game about shares: the adversary sees all rounds, each in its shuffled order."""
 
     name = "shares"
     scores = tuple(SHARE_SCORES)
@@ -101,7 +101,7 @@ class SharesGame(CentralGame):
 
     @classmethod
     def worst_inputs(cls, model: LocalModel) -> Sequence[NeighboringInputs]:
-        """Answers at both ends of the range, others in the middle or like the first person; see `Game.worst_inputs`."""
+        """Worst data sets of shares; see `Game.worst_inputs` and `_worst_of_shares`."""
         return _worst_of_shares(cast(SplitAndMixModel, model))
 
     @classmethod
@@ -122,7 +122,7 @@ class SharesGame(CentralGame):
 
 
 def _worst_of_shares(model: SplitAndMixModel) -> tuple[NeighboringInputs, ...]:
-    """Worst data sets of shares: answers at both ends of the range, others in the middle or like the first person."""
+    """Worst data sets of shares: one answer at either end, others in the middle or like the first person's."""
     lower, upper = model.lower, model.upper
     middle = lower + (upper - lower) // 2 if model.integer else lower + (upper - lower) / 2
     if model.dimension == 1:
@@ -164,7 +164,7 @@ class ShareReader:
         return [round(score(grid, laws), _DIGITS) for score in SHARE_SCORES.values()]
 
     def _laws(self, people: int) -> _Laws:
-        """Laws modulo q by Fourier transforms, in which independent numbers multiply."""
+        """Laws of residues modulo q of both data sets, by Fourier transforms."""
         model = self.model
         angles = 2 * np.pi * np.arange(model.modulus // 2 + 1) / model.modulus
         rate = float(model.rate)
@@ -177,7 +177,7 @@ class ShareReader:
         return _Laws(*map(self._logs, (first * one, second * one, others * one, first * crowd, second * crowd)))
 
     def _placed(self, answer: Any, angles: Floats) -> Transform:
-        """Transform of an answer's place on the grid, rounded to one of two points; shape (dimension, angles)."""
+        """Fourier transform of an answer's rounded place on the grid; shape (dimension, angles)."""
         model = self.model
         places = (np.reshape(np.asarray(answer, dtype=np.float64), (-1, 1)) - model.lower) / model.step
         below = np.floor(places + _LEAST * model.precision)

@@ -1,4 +1,4 @@
-"""Attack on sums of vectors: the sum along the direction in which two data sets differ, and its game."""
+"""Attack on sums of vectors by the sum along the direction in which two data sets differ."""
 
 import math
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from shuffledp.protocols.shares.analyzers.sums import SumAnalyzer
 
 
 class VectorsGame(CentralGame):
-    """Game about sums of vectors: the noisy sum, projected to where the likelihood ratio of Gaussian noise rises."""
+    """Game about sums of vectors, scored by the noisy sum along the differing direction."""
 
     name = "vectors"
     scores = ("along",)
@@ -27,7 +27,7 @@ class VectorsGame(CentralGame):
 
     @classmethod
     def worst_inputs(cls, model: LocalModel) -> Sequence[NeighboringInputs]:
-        """Opposite vectors of the largest length along the diagonal, others nothing; see `Game.worst_inputs`."""
+        """Pair of opposite vectors of the largest length, other people's vectors 0; see `Game.worst_inputs`."""
         vectors = cast(GaussianShareModel, model)
         each = vectors.upper / math.sqrt(vectors.dimension) * (1 - 1e-12)
         first, second, others = ((value,) * vectors.dimension for value in (each, -each, 0.0))
@@ -35,7 +35,7 @@ class VectorsGame(CentralGame):
 
     @classmethod
     def why_unreadable(cls, model: LocalModel, reports: Sequence[tuple[NeighboringInputs, Reports]]) -> str:  # noqa: ARG003
-        """No reason: every view can be read; see `Game.why_unreadable`."""
+        """Always "", since every view can be read; see `Game.why_unreadable`."""
         return ""
 
     def reading(self, inputs: NeighboringInputs) -> Scorer:

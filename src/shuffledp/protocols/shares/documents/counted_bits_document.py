@@ -1,4 +1,4 @@
-"""Counted bits in words: the plan of a column, with what its buffer costs and what liars can do."""
+"""Counted bits in words: plan of a column, cost of its buffer, and influence of liars."""
 
 from collections.abc import Iterable
 from typing import ClassVar, cast
@@ -14,7 +14,7 @@ _AS_GOOD = 0.999  # share of the epsilon asked for from which on the two are tol
 
 
 class SumPlanDocument(ColumnPlanDocument):
-    """Words about the plan of a sum whose randomizer hides nothing before the shuffle."""
+    """Words about the plan of a sum with a randomizer that hides nothing before the shuffle."""
 
     __slots__ = ()
     too_little: ClassVar[str] = "noise would be too little"
@@ -22,11 +22,11 @@ class SumPlanDocument(ColumnPlanDocument):
 
     @property
     def loss(self) -> float:
-        """Epsilon that was asked for."""
+        """Epsilon that the task requires."""
         return cast(ProtocolSection, self.column.column.randomizer).epsilon
 
     def limits(self, expected: int) -> str:
-        """Fewest people, whose noise is enough, and most; of the fewest also the promise, where it is a weaker one."""
+        """Sentence on the fewest people, whose noise is enough, and on the most people."""
         least = cast(HostedPlan | CountedBitsPlan, self.column.of_question).least_people
         numbers = f"exactly {expected:,}" if least == expected else f"{least:,} to {expected:,}"
         stated = self.column.statements[0].guarantee
@@ -38,7 +38,7 @@ class SumPlanDocument(ColumnPlanDocument):
         )
 
     def advice(self) -> Text:
-        """Warning that the randomizers beside the protocol lose more or less than it."""
+        """Warning that the randomizers beside the protocol have another loss."""
         if len(self.column.options) == 1:
             return Text("There is no randomizer for such answers to stand beside it.", on=DETAIL)
         return Text(
@@ -50,7 +50,7 @@ class SumPlanDocument(ColumnPlanDocument):
 
 
 class CountedBitsPlanDocument(SumPlanDocument):
-    """Words about the plan of a column whose answers become bits that are counted."""
+    """Words about the plan of a column for counted bits."""
 
     __slots__ = ()
     too_little: ClassVar[str] = "coins would be too few"
@@ -63,7 +63,7 @@ class CountedBitsPlanDocument(SumPlanDocument):
 
     @property
     def relation(self) -> str:
-        """Words before the expected error, which is a bound: how much rounding adds depends on the values."""
+        """Words before the expected error that mark it as an upper bound."""
         return "at most"
 
     @property
@@ -74,7 +74,7 @@ class CountedBitsPlanDocument(SumPlanDocument):
         return f"{bits.num_messages:,} messages of one bit per person ({bits.value_bits:,} of the answer, {coins}),"
 
     def further(self) -> Iterable[Block]:
-        """Dangers before the shuffle, the cost of an imperfect buffer, and the reach of liars."""
+        """Text on dangers before the shuffle, the cost of an imperfect buffer, and the influence of liars."""
         bits = self.protocol
         yield from told(
             "Before shuffling a person's messages guarantee nothing: whoever sees all of them counts the ones. All "

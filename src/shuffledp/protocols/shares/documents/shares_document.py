@@ -1,4 +1,4 @@
-"""Sums by additive shares in words: the certificate of the shuffles, in a release and in a plan."""
+"""Sums by additive shares in words: the certificate of the shuffles, in releases and plans."""
 
 import math
 from collections.abc import Iterable
@@ -27,7 +27,7 @@ class SharesDocument(FamilyDocument):
     """Parts of pages about additive shares."""
 
     def flow_sentences(self, outcome: ColumnOutcome) -> Iterable[str]:
-        """Messages of one person, and the certificate of the shuffles unless withdrawn."""
+        """Sentences on one person's messages and, unless withdrawn, on the certificate of the shuffles."""
         local, shuffle = outcome.model.local, outcome.model.shuffle
         if not isinstance(local, SplitAndMixModel):
             return ()
@@ -43,11 +43,11 @@ class SharesDocument(FamilyDocument):
         )
 
     def page_sections(self, plan: Plan, column: ColumnPlan) -> Iterable[Section | None]:
-        """Ways to the mean of a column of numbers, error against people."""
+        """Section on ways to the mean of a column of numbers, with error against people."""
         yield ways_section(plan, column)
 
     def column_plan(self, column: ColumnPlan) -> ColumnPlanDocument:
-        """Plan of a column with a protocol."""
+        """Words about the plan of a column with a protocol."""
         documents = {
             ProtocolPlan: ProtocolPlanDocument,
             CountedBitsPlan: CountedBitsPlanDocument,
@@ -57,7 +57,7 @@ class SharesDocument(FamilyDocument):
 
 
 class ProtocolPlanDocument(SumPlanDocument):
-    """Words about the plan of a column whose answers are split into messages for several shuffles."""
+    """Words about the plan of a column for split and mix."""
 
     __slots__ = ()
 
@@ -68,7 +68,7 @@ class ProtocolPlanDocument(SumPlanDocument):
 
     @property
     def rounds(self) -> bool:
-        """Whether answers are rounded: then only the maximum of the error is known, since it depends on the values."""
+        """Whether answers are rounded, so that only an upper bound on the error is known."""
         return self.chosen.error.standard_error > self.protocol.noise_error
 
     @property
@@ -83,7 +83,7 @@ class ProtocolPlanDocument(SumPlanDocument):
 
     @property
     def rounding(self) -> str:
-        """Error by rounding to a grid, and the price of a finer grid."""
+        """Words on the error by rounding to a grid, and the price of a finer grid."""
         if not self.rounds:
             return "Nothing is rounded."
         more = in_digits(100 * (self.chosen.error.standard_error / self.protocol.noise_error - 1), "at most", digits=3)
@@ -93,7 +93,7 @@ class ProtocolPlanDocument(SumPlanDocument):
         )
 
     def further(self) -> Iterable[Block]:
-        """The certificate: messages, security and guarantee."""
+        """Table of the certificate: messages, security and guarantee."""
         found = self.protocol.certificate
         each = "" if found.dimension == 1 else f" ({found.num_shares:,} for each of {found.dimension:,} coordinates)"
         yield from told(

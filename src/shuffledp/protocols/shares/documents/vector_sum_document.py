@@ -1,4 +1,4 @@
-"""Sums of vectors in words: the plan of a column, with what every person sends and what one liar does."""
+"""Sums of vectors in words: plan of a column, messages of each person, and influence of a liar."""
 
 from collections.abc import Iterable
 from typing import cast
@@ -11,7 +11,7 @@ from shuffledp.protocols.shares.survey.vector_sum_section import VectorSumPlan
 
 
 class VectorSumPlanDocument(SumPlanDocument):
-    """Words about the plan of a column whose vectors are split into shares."""
+    """Words about the plan of a column for sums of vectors."""
 
     __slots__ = ()
 
@@ -22,7 +22,7 @@ class VectorSumPlanDocument(SumPlanDocument):
 
     @property
     def relation(self) -> str:
-        """Words before the expected error, which is a bound: how much rounding adds depends on the values."""
+        """Words before the expected error that mark it as an upper bound."""
         return "at most"
 
     @property
@@ -34,7 +34,7 @@ class VectorSumPlanDocument(SumPlanDocument):
         return f"{plan.num_messages:,} messages per person ({each}),"
 
     def further(self) -> Iterable[Block]:
-        """Bytes that are sent, dangers before the shuffles, and what the guarantee is about."""
+        """Text on the bytes sent, the dangers before the shuffles, and the subject of the guarantee."""
         plan = self.protocol
         apart = "coordinate" if plan.block == 1 else f"block of {plan.block:,} coordinates"
         yield from told(

@@ -1,4 +1,4 @@
-"""Ways to a mean or a sum on the page of a plan: error against people, with messages, bytes, trust, liars beside."""
+"""Ways to a mean or a sum on the page of a plan: error against people, beside costs and trust."""
 
 import math
 from collections.abc import Iterable
@@ -20,7 +20,7 @@ _HEADS = (
 
 
 def ways_section(plan: Plan, column: ColumnPlan) -> Section | None:
-    """Picture and table of all ways to the mean or sum of a column; None for other questions, or no central loss."""
+    """Section on all ways to the mean or sum of a column; None for other questions, or without central loss."""
     own = next(each for each in plan.task.columns if each.value == column.value)
     section, stated = own.randomizer, column.statements[0].guarantee
     lower, upper = getattr(section, "lower", None), getattr(section, "upper", None)
@@ -40,7 +40,7 @@ def ways_section(plan: Plan, column: ColumnPlan) -> Section | None:
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """The mean or the sum that is planned: its column and place among those of the task, people, and section."""
+    """Planned mean or sum: its column, the task's people, and section."""
 
     column: str
     place: int

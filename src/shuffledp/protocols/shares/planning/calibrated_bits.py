@@ -1,4 +1,4 @@
-"""Number of bits of counted bits: the fewest whose sum errs no more than asked for, and is private."""
+"""Calibration of counted bits: fewest private bits with the required error of the sum."""
 
 import math
 from bisect import bisect_left
@@ -28,7 +28,7 @@ def counted_bits(
     dropout_fraction: float = 0.0,
     clip: bool = False,
 ) -> CountedBits:
-    """Counted-bits randomizer with the fewest bits a person that are private, and err no more than ``error``.
+    """Private counted-bits randomizer with the fewest bits per person and an error of at most ``error``.
 
     Guarantees:
         1. What it sends through one buffer is (epsilon, delta)-private by the theorem "counted-bits" (of a uniform
@@ -99,7 +99,7 @@ def counted_bits(
 
 
 def _first_share(honest: int, epsilon: float, delta: float, gamma: float) -> float:
-    """First of an eighth, a quarter, ... of the sampling error that can be reached, or one that nobody would want."""
+    """First reachable share of the sampling error among an eighth, a quarter and so on, or a useless one."""
     share = _FIRST_SHARE
     while _fewest(honest, epsilon, delta, gamma, share) is None and share < MOST_MESSAGES:
         share *= 2
@@ -108,7 +108,7 @@ def _first_share(honest: int, epsilon: float, delta: float, gamma: float) -> flo
 
 @lru_cache(maxsize=256)
 def _fewest(honest: int, epsilon: float, delta: float, gamma: float, share: float) -> tuple[int, int] | None:
-    """Fewest bits, as (value_bits, coins), with sqrt(1 + coins) / value_bits at most the share; None if there are none.
+    """Fewest bits (value_bits, coins) with sqrt(1 + coins) / value_bits at most ``share``; None without any.
 
     With so many coins, the fewest value bits that err little enough are also the most private ones.
     """

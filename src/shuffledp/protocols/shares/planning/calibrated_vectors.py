@@ -1,4 +1,4 @@
-"""Sums of vectors: the finest grid that the noise allows, and the fewest messages that are certified."""
+"""Calibration of vector sums: the finest grid for the noise, and the fewest certified messages."""
 
 import math
 from dataclasses import dataclass, replace
@@ -42,7 +42,7 @@ def vector_sum(
     hosts: Hosts | None = None,
     clip: bool = False,
 ) -> VectorSum:
-    """Vector-sum randomizer with the finest grid and the fewest messages that are certified to make sums private.
+    """Private vector-sum randomizer with the finest grid and the fewest certified messages.
 
     Guarantees:
         1. What it sends through independent rounds whose shuffles are as promised (but for one of each block, or
@@ -124,7 +124,7 @@ def vector_sum(
 
 @dataclass(frozen=True, slots=True)
 class _Target:
-    """Vectors that noise is to hide: their dimension, releases of their sum, and people whose noise is counted."""
+    """Vectors to hide by noise: dimension, number of releases, and people whose noise counts."""
 
     people: int
     dimension: int
@@ -133,7 +133,7 @@ class _Target:
     delta: float
 
     def largest_square(self, each: float) -> int:
-        """Largest squared length, in squared grid steps, that noise of parameter ``each`` of a person hides."""
+        """Largest squared length, in squared grid steps, hidden by one person's noise parameter ``each``."""
         ratio, total = self.releases * not_gaussian(self.people, each, self.dimension), self.people * each
         if self.epsilon <= 2 * ratio or total < 4:
             return 0
@@ -152,7 +152,7 @@ class _Target:
 
 @lru_cache(maxsize=64)
 def _fewest(model: VectorSumModel, epsilon: float, delta: float, imperfection: float) -> int:
-    """Fewest messages of each block, which the hosts get in equal parts."""
+    """Fewest certified messages of each block, in equal parts for the hosts."""
 
     def certified(num_shares: int) -> bool:
         local = replace(model, num_shares=num_shares)

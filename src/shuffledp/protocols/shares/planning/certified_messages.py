@@ -1,4 +1,4 @@
-"""Number of messages of split and mix: the fewest that are certified, and the certificate."""
+"""Calibration of split and mix: fewest certified messages, and the certificate."""
 
 import math
 import warnings
@@ -76,7 +76,7 @@ def split_and_mix(
     hosts: Hosts | None = None,
     clip: bool = False,
 ) -> SplitAndMix:
-    """Split-and-mix randomizer with the fewest messages that are certified to make sums private.
+    """Private split-and-mix randomizer with the fewest certified messages.
 
     Guarantees:
         1. What it sends, through shuffles as promised (but for one round of each coordinate, or ``hosts.colluding`` of
@@ -198,7 +198,7 @@ def people_present(num_users: int, dropout_fraction: float) -> int:
 
 
 def _fewest(model: SplitAndMixModel, hosts: Hosts, delta: float, imperfection: float) -> int:
-    """Fewest messages of each value, which the hosts get in equal parts."""
+    """Fewest certified messages of each value, in equal parts for the hosts."""
 
     def certified(num_shares: int) -> bool:
         local = replace(model, num_shares=num_shares, hosts=hosts)
@@ -212,7 +212,7 @@ def _fewest(model: SplitAndMixModel, hosts: Hosts, delta: float, imperfection: f
 
 
 def fewest_shares(hosts: Hosts, certified: Callable[[int], bool]) -> int | None:
-    """Fewest shares of a value that are certified, of which each host gets as many; None if up to 1024 none are.
+    """Fewest certified shares of a value, in equal parts for the hosts; None if 1024 are too few.
 
     By bisection below the first power of two that is enough for a host, as more messages never mix worse.
     """
@@ -237,7 +237,7 @@ def _nothing_certified(model: SplitAndMixModel, delta: float, imperfection: floa
 
 
 def through_rounds(local: HostedShareModel, honest: int, imperfection: float) -> ProtocolModel:
-    """Protocol of this number of ``honest`` people, whose shares go through independent rounds of this imperfection."""
+    """Protocol of ``honest`` people with independent shuffle rounds of this imperfection."""
     shuffle: ShuffleModel = UniformShuffleModel(num_users=honest)
     if imperfection > 0:
         shuffle = ImperfectShuffleModel(

@@ -1,4 +1,4 @@
-"""Ways to a mean of numbers at one central loss: without a shuffler, by one message, by many, and by a curator."""
+"""Ways to a mean of numbers at one central loss: by local reports, a shuffler, shares, or a curator."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -22,7 +22,7 @@ _KINDS = ("one-bit-mean", "rounded-mean", "laplace-mean")  # of one message
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """Mean that is wanted: its range, and the central loss."""
+    """Mean to plan for: its range, and the central loss."""
 
     lower: float
     upper: float
@@ -31,7 +31,7 @@ class Wanted:
 
     @property
     def ends(self) -> dict[str, float]:
-        """The range, as keyword arguments."""
+        """Ends of the range, as keyword arguments."""
         return {"lower": self.lower, "upper": self.upper}
 
     @property
@@ -64,7 +64,7 @@ class WayToSum:
 
 
 def ways_to_sum(wanted: Wanted, planned: int, people: Sequence[int]) -> tuple[WayToSum, ...]:
-    """All ways to a mean, for the number of people planned, and for others to draw curves over."""
+    """All ways to a mean, for the planned number of people and for other numbers."""
     found = []
     for name, (make, trusted) in _WAYS.items():
         model = _tried(make, wanted, planned)
@@ -101,7 +101,7 @@ def _curator(wanted: Wanted, planned: int, people: Sequence[int]) -> WayToSum:
 
 
 def _local(wanted: Wanted, users: int) -> LocalModel:
-    """Best randomizer of one message that needs no shuffler."""
+    """Best randomizer of one message without a shuffler."""
     return _best(wanted, users, wanted.epsilon)
 
 
@@ -123,13 +123,13 @@ def _counted(wanted: Wanted, users: int) -> LocalModel:
 
 
 def _split(wanted: Wanted, users: int) -> LocalModel:
-    """Split and mix with as many messages as it likes: its error does not depend on them."""
+    """Split-and-mix model with any number of messages, on which its error does not depend."""
     found = SplitAndMix(num_users=users, epsilon=wanted.epsilon, lower=wanted.lower, upper=wanted.upper, num_shares=2)
     return found.model
 
 
 def _certified(wanted: Wanted, users: int) -> LocalModel:
-    """Split and mix with the fewest messages through uniform rounds."""
+    """Split-and-mix model with the fewest certified messages through uniform rounds."""
     found = split_and_mix(
         num_users=users, epsilon=wanted.epsilon, delta=wanted.delta, lower=wanted.lower, upper=wanted.upper
     )
@@ -152,7 +152,7 @@ def _tried(make: Callable[[Wanted, int], LocalModel], wanted: Wanted, users: int
 
 
 def _error(model: LocalModel | None, users: int) -> float:
-    """Standard error of the mean; of a sum, with the most that rounding can add."""
+    """Standard error of the mean, with the largest variance of rounding for models of sums."""
     if model is None:
         return math.nan
     if isinstance(model, SumModel):

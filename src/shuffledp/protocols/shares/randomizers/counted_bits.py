@@ -1,4 +1,4 @@
-"""Counted bits: a number becomes ones and zeros, and fair coins beside them, of which only the count is looked at."""
+"""Counted bits: a number becomes bits and fair coins, and only the number of ones is used."""
 
 import math
 from collections.abc import Mapping
@@ -26,7 +26,7 @@ _WORD_BYTES = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CountedBitsModel(BitSumModel):
-    """Description of counted bits.
+    """Public description of the counted-bits randomizer.
 
     Args:
         num_users: people that are planned for, n; fewer may come.
@@ -68,22 +68,22 @@ class CountedBitsModel(BitSumModel):
 
     @property
     def num_messages(self) -> int:  # type: ignore[override]  # a plain attribute of the base, computed here
-        """Messages of each person: the bits of the answer, and the coins."""
+        """Number of messages of each person: the bits of the answer, and the coins."""
         return self.value_bits + self.coins
 
     @property
     def messages_per_round(self) -> int:  # type: ignore[override]
-        """Messages of each person in the one buffer: all of them."""
+        """Number of messages of each person in the single buffer: all of them."""
         return self.num_messages
 
     @property
     def guarantee(self) -> LocalDP:
-        """Trivial guarantee: before the shuffle, an observer of one person's messages counts the ones."""
+        """Trivial local guarantee: one person's messages before the shuffle tell the number of ones."""
         return LocalDP(epsilon=math.inf)
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """Most by which one liar moves the sum, and what that rests on."""
+        """Remark on the largest change of the sum by one liar."""
         moved = in_digits(self.largest_shift, "at most")
         return (
             f"Whoever lies, and sends any bits, moves the sum by at most {moved} (the mean by that over the number of "
@@ -91,7 +91,7 @@ class CountedBitsModel(BitSumModel):
         )
 
     def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
-        """Check of the integer column ``bit``, of zeros and ones."""
+        """Check that the integer column ``bit`` holds zeros and ones."""
         check_integer_columns(columns, "bit")
         bits = columns["bit"]
         if len(bits) and not (bits.min() >= 0 and bits.max() <= 1):
@@ -99,7 +99,7 @@ class CountedBitsModel(BitSumModel):
 
 
 class CountedBits(RangeRandomizer):
-    """Sums and means from bits that are counted: privacy is that of fair coins, and a liar moves little.
+    """Randomizer for sums and means from counted bits, with the privacy of fair coins and little harm by liars.
 
     The range is cut into ``value_bits`` steps, r of them. A number is rounded up or down to u whole steps, so that it
     is right on average, and the person sends u ones, r - u zeros and ``coins`` fair coins, each a message of its own,
@@ -162,7 +162,7 @@ class CountedBits(RangeRandomizer):
 
     @property
     def num_messages(self) -> int:
-        """Messages of each person."""
+        """Number of messages of each person."""
         return self.model.num_messages
 
     def _randomized(self, numbers: NDArray[np.float64], source: RandomSource) -> Columns:

@@ -1,4 +1,4 @@
-"""Discrete Gaussian numbers from a table of 128-bit thresholds, with a bound on how far their law is off."""
+"""Discrete Gaussian numbers from a table of 128-bit thresholds, with a bound on the error of their law."""
 
 import functools
 import math
@@ -66,7 +66,7 @@ def discrete_gaussian(variance: float, count: int, *, source: RandomSource | Non
 
 
 def _settled(word: int, first: NDArray[np.uint64], second: NDArray[np.uint64], source: RandomSource) -> int:
-    """Number of thresholds at most a number whose first 64 places are those of some: 64 further places decide."""
+    """Number of thresholds at or below a number, for which 64 further random bits are drawn."""
     further = int(source.words(1)[0])
     return sum((int(high), int(low)) <= (word, further) for high, low in zip(first, second, strict=True))
 

@@ -1,4 +1,4 @@
-"""Shares of one person: residues that add up to a secret, and the hosts over whom they are spread."""
+"""Shares of one person: residues that add up to a secret, spread over hosts."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -20,7 +20,7 @@ MOST_HOSTS = 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hosts(Described):
-    """Hosts that shuffle shares: each gets as many of every value.
+    """Hosts that shuffle shares, with equally many shares of every value each.
 
     Args:
         number: of hosts, S; from 1 to 1024.
@@ -52,12 +52,12 @@ class Hosts(Described):
 
     @property
     def pours(self) -> bool:
-        """Whether each host has one buffer for all messages of a value."""
+        """Whether each host puts all messages of a value into one buffer."""
         return self.buffers == "host"
 
     @property
     def played_by_one(self) -> tuple[str, ...]:
-        """Warning of one operator who played all hosts."""
+        """Warning for one operator in the role of all hosts."""
         if self.number == 1:
             return ()
         return (
@@ -66,15 +66,15 @@ class Hosts(Described):
         )
 
     def messages_per_buffer(self, num_shares: int) -> int:
-        """Messages of each value in one buffer, of ``num_shares`` in all."""
+        """Number of messages of each value in one buffer, if a value has ``num_shares``."""
         return num_shares // self.number if self.pours else 1
 
     def told_buffers(self, num_shares: int) -> int:
-        """Buffers of a value, of ``num_shares`` messages, in which the colluding hosts tell who sent what."""
+        """Number of a value's buffers in which colluding hosts tell the senders."""
         return self.colluding * (1 if self.pours else num_shares // self.number)
 
     def may_fail(self, num_shares: int) -> str:
-        """Part of the shuffling that may fail for what is stated to hold, in words."""
+        """Words for the part of the shuffling that may fail, if any, without harm to the statement."""
         each = num_shares // self.number
         if self.number == 1:
             return (
@@ -104,7 +104,7 @@ class Hosts(Described):
         )
 
     def price(self, num_shares: int) -> str:
-        """Price of all this in words: the trust in the hosts."""
+        """Words for the price of the hosts: the trust that they need."""
         if self.number == 1:
             return (
                 "The price is trust in the shuffler: if it keeps a record of who sent what, nothing protects the "
@@ -123,58 +123,58 @@ def _in_words(hosts: int) -> str:
 
 
 class HostedShareModel(ShareModel):
-    """Shares that are spread over hosts: what the other parts of a description learn from ``hosts``."""
+    """Model of shares that are spread over hosts."""
 
     __slots__ = ()
     hosts: Hosts
 
     def to_dict(self) -> dict[str, Any]:
-        """All keys, but ``hosts`` where there is one trusted host with a shuffle for each message."""
+        """Dictionary of the fields, without ``hosts`` for one trusted host with a shuffle for each message."""
         table = super().to_dict()
         return without_none(table | {"hosts": None if self.hosts == Hosts() else table["hosts"]}, "hosts")
 
     @property
     def messages_per_round(self) -> int:  # type: ignore[override]  # a plain attribute of the base, computed here
-        """Messages of each person in one round: one, or all of a value that a host gets."""
+        """Number of messages of each person in one round: one, or all of a value at a host."""
         return self.hosts.messages_per_buffer(self.num_shares)
 
     @property
     def num_hosts(self) -> int:  # type: ignore[override]
-        """Number of hosts, each of whom gets as many rounds of each value."""
+        """Number of hosts, which get equally many rounds of each value."""
         return self.hosts.number
 
     @property
     def told_rounds(self) -> int:  # type: ignore[override]
-        """Rounds of one value, in which colluding hosts tell who sent what."""
+        """Number of rounds of one value in which colluding hosts tell the senders."""
         return self.hosts.told_buffers(self.num_shares)
 
     @property
     def may_fail(self) -> str:  # type: ignore[override]
-        """Part of the shuffling that may fail, in words."""
+        """Words for the part of the shuffling that may fail, if any, without harm to the statement."""
         return ShareModel.may_fail if self.hosts == Hosts() else self.hosts.may_fail(self.num_shares)
 
     @property
     def treated(self) -> str:  # type: ignore[override]
-        """Way of an answer through the shuffles, in words."""
+        """Words for the way of an answer through the shuffles."""
         return ShareModel.treated if self.hosts.number == 1 else "every answer is split into shares, which hosts mix"
 
     @property
     def price(self) -> str:  # type: ignore[override]
-        """Price in words: the trust in the shuffles."""
+        """Words for the price of the protocol: the trust in the shuffles."""
         return ShareModel.price if self.hosts == Hosts() else self.hosts.price(self.num_shares)
 
     @property
     def played_by_one(self) -> tuple[str, ...]:
-        """Warning of one operator who played all hosts."""
+        """Warning for one operator in the role of all hosts."""
         return self.hosts.played_by_one
 
     @property
     def trust(self) -> tuple[Trust, ...]:
-        """Trust that nobody adds up the messages of one person; of several hosts, not even the shuffler has them."""
+        """Trust assumptions: no party adds up the messages of one person."""
         return (Trust.ALL_SHARES,) if self.hosts.number == 1 else (Trust.SHARES_APART,)
 
     def _check_hosts(self) -> None:
-        """Refuse shares that cannot be dealt evenly."""
+        """Refuse a number of shares that hosts cannot divide equally."""
         if self.num_shares % self.hosts.number:
             raise invalid(f"a multiple of the number of hosts, {self.hosts.number}", num_shares=self.num_shares)
 
@@ -182,7 +182,7 @@ class HostedShareModel(ShareModel):
 def additive_shares(
     secrets: NDArray[np.int64], modulus: int, num_shares: int, source: RandomSource
 ) -> NDArray[np.unsignedinteger]:
-    """Uniform residues that sum to each secret, those of one secret after the other; the last one fixes the sum."""
+    """Uniform residues that sum to each secret, secret after secret; the last residue fixes the sum."""
     residues = np.empty((len(secrets), num_shares), dtype=np.min_scalar_type(modulus - 1))
     rows = max(1, BATCH // num_shares)
     for start in range(0, len(secrets), rows):

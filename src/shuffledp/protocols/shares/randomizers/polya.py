@@ -76,7 +76,7 @@ def polya_noise(
 
 
 def _num_jumps(rate: Fraction, noise_users: int, count: int, source: RandomSource) -> int:
-    """Poisson number of jumps, as a sum over chunks of people, all of equal size except the last."""
+    """Poisson number of jumps, as a sum over chunks of people."""
     mean = -2 * math.log(-math.expm1(-float(rate))) / noise_users if rate < 30 else 0.0
     chunk = count if mean * count <= _MOST_JUMPS else max(1, int(_MOST_JUMPS / mean))
     whole, rest = divmod(count, chunk) if count else (0, 0)
@@ -97,7 +97,7 @@ def _poisson(rate: Fraction, shares: Fraction, count: int, source: RandomSource)
 
 @functools.lru_cache(maxsize=64)
 def _table(rate: Fraction, shares: Fraction) -> NDArray[np.uint64]:
-    """Distribution function in units of 2^-64, rounded down, until it is 1 but for one unit."""
+    """Distribution function in units of 2^-64, rounded down, up to its last unit below 1."""
     scale, digits = 2**_WORD_BITS, _DIGITS
     while True:
         with localcontext(precise(digits)):
@@ -112,7 +112,7 @@ def _table(rate: Fraction, shares: Fraction) -> NDArray[np.uint64]:
 
 
 def _settled_poisson(rate: Fraction, shares: Fraction, word: int, source: RandomSource) -> int:
-    """Number of values of the distribution function below a uniform number whose first 64 bits are known."""
+    """Number of values of the distribution function below a uniform number with known first 64 bits."""
     bits = Bits(word)
     while True:
         with localcontext(precise(_DIGITS + 2 * bits.count)):
@@ -162,12 +162,12 @@ def _jump_sizes(rate: Fraction, count: int, source: RandomSource) -> NDArray[np.
 
 
 def _random_bits(widths: NDArray[np.int64], source: RandomSource) -> NDArray[np.int64]:
-    """Random integers with these numbers of bits, below 63 each."""
+    """Random integers with the given numbers of bits, each below 63."""
     return source.words(widths.size).view(np.int64) & ((np.int64(1) << widths) - 1)
 
 
 def _block_coins(block: NDArray[np.int64], size: NDArray[np.int64], source: RandomSource) -> NDArray[np.bool_]:
-    """Coins of probability 2^block / size: integers below 2^(block + 1) are drawn until one is below the size."""
+    """Coins of probability 2^block / size, by rejection of random integers."""
     heads = np.empty(block.size, dtype=np.bool_)
     pending = np.arange(block.size)
     while pending.size:
@@ -178,7 +178,7 @@ def _block_coins(block: NDArray[np.int64], size: NDArray[np.int64], source: Rand
 
 
 def _decay_coins(steps: NDArray[np.int64], rate: Fraction, source: RandomSource) -> NDArray[np.bool_]:
-    """Coins of probability exp(-rate steps): one of probability exp(-1) for each whole nat, and one for the rest."""
+    """Coins of probability exp(-rate steps), from coins for each whole nat and for the rest."""
     whole, rest = np.divmod(steps * rate.numerator, rate.denominator)
     return (successes(steps.size, source) >= whole) & exponential_coins(rest, rate.denominator, source)
 
@@ -231,7 +231,7 @@ def tail_bound(rate: float, shape: float, limit: int) -> float:
 
 @functools.lru_cache(maxsize=256)
 def central_interval(rate: float, shape: float, spread: float, level: float) -> float:
-    """Smallest m for which the noise plus a normal number of variance ``spread`` lies within +-m at this level.
+    """Smallest m with the noise plus a normal number of variance ``spread`` within +-m at this level.
 
     The law is found from its characteristic function on a grid of integers, or of multiples of some integer if they are
     fine enough for the scale of the noise. Without the normal number, and at a coarse scale, the probability of the

@@ -30,7 +30,7 @@ _LARGEST_DIMENSION = 2**20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SplitAndMixModel(HostedShareModel, LaplaceShareModel):
-    """Description of split and mix.
+    """Public description of the split-and-mix randomizer.
 
     Args:
         num_users: people that are planned for, n; fewer may come.
@@ -102,12 +102,12 @@ class SplitAndMixModel(HostedShareModel, LaplaceShareModel):
 
     @property
     def num_messages(self) -> int:  # type: ignore[override]  # a plain attribute of the base, computed here
-        """Messages of each person: ``num_shares`` for each coordinate."""
+        """Number of messages of each person: ``num_shares`` for each coordinate."""
         return self.num_shares * self.dimension
 
     @property
     def rate(self) -> Fraction:
-        """Privacy loss for each step of one coordinate of the ideal noise, rounded down; see `SplitAndMix`."""
+        """Privacy loss for each grid step of one coordinate under ideal noise, rounded down."""
         coordinates = min(self.dimension, 2) if self.l1_bounded else self.dimension
         if self.integer or not self.l1_bounded or self.dimension <= 2:
             return polya.rate_of_steps(self.epsilon, coordinates * self.precision)
@@ -115,12 +115,12 @@ class SplitAndMixModel(HostedShareModel, LaplaceShareModel):
 
     @property
     def guarantee(self) -> LocalDP:
-        """Trivial guarantee: before the shuffles, an observer of one person's messages adds them up."""
+        """Trivial local guarantee: one person's messages before the shuffles add up to the value."""
         return LocalDP(epsilon=math.inf)
 
     @property
     def report_bits(self) -> int:
-        """Size of one message in bits: one residue. The round is known from the shuffle that carries it."""
+        """Size of one message in bits: the bits of a residue."""
         return (self.modulus - 1).bit_length()
 
     @property
@@ -135,23 +135,23 @@ class SplitAndMixModel(HostedShareModel, LaplaceShareModel):
 
     @property
     def noise_variance(self) -> float:
-        """Variance of the noise in each coordinate of the sum if all planned people come, in squared units."""
+        """Variance of the noise in each coordinate of the sum of all planned people, in squared units."""
         return self.noise_of(self.num_users)
 
     @property
     def wrap_probability(self) -> float:
-        """Chance, rounded up, that noise moves a coordinate's sum out of the window in which it is decoded."""
+        """Upper bound on the chance that noise moves a coordinate's sum out of the decoding window."""
         limit = (self.modulus - self.num_users * self.precision - 1) // 2
         return min(1.0, self.dimension * polya.tail_bound(float(self.rate), self.num_users / self.noise_users, limit))
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """Warning of sums that wrap around."""
+        """Warning that sums may wrap around the modulus."""
         return self.warnings
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Chance that a sum wraps around, where it matters."""
+        """Warning about the chance that a sum wraps around, where it matters."""
         chance = self.wrap_probability
         if chance <= _NOTED_WRAP_PROBABILITY:
             return ()
@@ -161,7 +161,7 @@ class SplitAndMixModel(HostedShareModel, LaplaceShareModel):
         )
 
     def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
-        """Check of the integer columns ``residue``, below the modulus, and ``round``, below ``num_rounds``."""
+        """Check of the integer columns ``residue`` (below the modulus) and ``round`` (below ``num_rounds``)."""
         check_integer_columns(columns, "residue", "round")
         for name, limit in (("residue", self.modulus), ("round", self.num_rounds)):
             column = columns[name]
@@ -169,7 +169,7 @@ class SplitAndMixModel(HostedShareModel, LaplaceShareModel):
                 raise InvalidParameterError(f"{name} must be in range({limit}) in every report; got one beyond.")
 
     def decode(self, residues: tuple[int, ...], people: int) -> NDArray[np.float64]:
-        """Sums in units of the values; a residue stands for its number in the window around all possible sums.
+        """Decoded sums in units of the values; each residue stands for a number in the window of possible sums.
 
         The window reaches as far below 0 as above people * precision: up to (q + people * precision) / 2, which is
         3 n p / 2 if all people come and q = 2 n p.
@@ -180,15 +180,15 @@ class SplitAndMixModel(HostedShareModel, LaplaceShareModel):
         return np.array([float(people * Fraction(self.lower) + width * step / self.precision) for step in steps])
 
     def sum_variance(self, people: int) -> float:
-        """Variance of the noise of this number of people, plus a quarter of a squared step for each rounded value."""
+        """Variance of these people's noise, plus a quarter of a squared step for each rounded value."""
         return self.noise_of(people) + self.step**2 * self._rounding(people)
 
     def noise_of(self, people: int) -> float:
-        """Exact variance of this number of people's noise in each coordinate of the sum, in squared units."""
+        """Exact variance of these people's noise in each coordinate of the sum, in squared units."""
         return self.step**2 * polya.noise_variance(float(self.rate), people / self.noise_users)
 
     def sum_margin(self, people: int, level: float) -> float:
-        """Half-width of the interval from the law of the noise, with the largest rounding error as a normal number."""
+        """Half-width of the interval at this level, from the law of the noise and the largest rounding error."""
         rate, rounding = float(self.rate), self._rounding(people)
         return self.step * polya.central_interval(rate, people / self.noise_users, rounding, level)
 
@@ -206,7 +206,7 @@ def _check_integer_grid(lower: float, upper: float, precision: int) -> None:
 
 
 class SplitAndMix(RangeRandomizer):
-    """Sums and means as accurate as a trusted curator's, from messages that cannot be linked to people.
+    """Randomizer for sums and means with a trusted curator's accuracy, from messages not linked to people.
 
     A value is placed on a grid of ``precision`` steps, rounded up or down so that it is right on average. The person
     adds a small share of noise (`polya_noise`), and splits the result into ``num_shares`` numbers that are uniform
@@ -310,7 +310,7 @@ class SplitAndMix(RangeRandomizer):
 
     @property
     def num_messages(self) -> int:
-        """Messages of each person."""
+        """Number of messages of each person."""
         return self.model.num_messages
 
     @property
@@ -337,14 +337,14 @@ class SplitAndMix(RangeRandomizer):
         return {"residue": residues, "round": rounds}
 
     def _steps(self, numbers: NDArray[np.float64], source: RandomSource) -> NDArray[np.int64]:
-        """Places on the grid: exact for integers, since floats between 0 and 1 could not hold them; else rounded."""
+        """Grid steps of the numbers: exact for whole numbers, else rounded at random."""
         model = self.model
         if model.integer:
             return (numbers - model.lower).astype(np.int64) * (model.precision // int(model.upper - model.lower))
         return round_to_grid(numbers, lower=model.lower, upper=model.upper, num_steps=model.precision, source=source)
 
     def _numbers(self, values: ArrayLike) -> NDArray[np.float64]:
-        """Fresh column of numbers in the range; the coordinates of a vector are consecutive."""
+        """New array of numbers in the range; coordinates of one vector are consecutive."""
         model = self.model
         if model.dimension == 1:
             numbers = super()._numbers(values)

@@ -1,4 +1,4 @@
-"""Rounding of vectors to whole numbers that is right on average and never lengthens them beyond a known bound."""
+"""Rounding of vectors to whole numbers, right on average and of bounded length."""
 
 import math
 
@@ -11,12 +11,12 @@ _PLACES = 53  # binary places of a uniform number
 
 
 def largest_square(scale: float, dimension: int) -> float:
-    """Bound on the squared length of a rounded vector whose length was at most ``scale``."""
+    """Bound on the squared length of a rounded vector, for lengths of at most ``scale`` before."""
     return scale**2 + dimension / 4 + 2 * scale + 1
 
 
 def scale_of(square: int, dimension: int) -> float:
-    """Largest length of vectors whose squared length, once they are rounded, is at most ``square``.
+    """Largest length of vectors that rounding keeps at a squared length of at most ``square``.
 
     Example:
         >>> round(scale_of(22184, 1000), 2)
@@ -26,7 +26,7 @@ def scale_of(square: int, dimension: int) -> float:
 
 
 def rounded_in_pairs(vectors: NDArray[np.float64], *, square: int, source: RandomSource) -> NDArray[np.int64]:
-    """Vectors of whole numbers that are the given ones on average, of a squared length of at most ``square``.
+    """Vectors rounded to whole numbers, equal to the given ones on average, of bounded squared length.
 
     Of each coordinate y let a = floor(|y|), f = |y| - a, w = 2a + 1: rounding it up adds w to the squared length a^2.
     Two coordinates i, j that are not whole are taken at a time. With t+ = min(w_i (1 - f_i), w_j f_j) and t- =

@@ -1,4 +1,4 @@
-"""Sums of vectors of bounded length: shares modulo q of vectors that are rounded and get discrete Gaussian noise."""
+"""Sums of vectors of bounded length: shares modulo q of rounded vectors with discrete Gaussian noise."""
 
 import math
 from collections.abc import Mapping
@@ -37,7 +37,7 @@ _LIMITS = {"num_users": 10**9, "dimension": 2**20, "num_shares": 2**10, "block":
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VectorSumModel(HostedShareModel, GaussianShareModel):
-    """Description of a sum of vectors of bounded length.
+    """Public description of the vector-sum randomizer.
 
     Args:
         num_users: people that are planned for, n; fewer may come.
@@ -110,18 +110,18 @@ class VectorSumModel(HostedShareModel, GaussianShareModel):
 
     @property
     def num_messages(self) -> int:  # type: ignore[override]  # a plain attribute of the base, computed here
-        """Messages of each person: ``num_shares`` for each block."""
+        """Number of messages of each person: ``num_shares`` for each block."""
         return self.num_shares * self.num_blocks
 
     @property
     def sensitivities(self) -> tuple[float, float]:
-        """Sensitivities of all sums of one guarantee together, of vectors that are replaced by their opposites."""
+        """Sensitivities of all sums of one guarantee, if vectors are replaced by their opposites."""
         moved = 2 * self.largest_norm
         return self.releases * moved * math.sqrt(self.dimension), math.sqrt(self.releases) * moved
 
     @property
     def guarantee(self) -> LocalDP:
-        """Trivial guarantee: before the shuffles, an observer of one person's messages adds them up."""
+        """Trivial local guarantee: one person's messages before the shuffles add up to the value."""
         return LocalDP(epsilon=math.inf)
 
     @property
@@ -131,7 +131,7 @@ class VectorSumModel(HostedShareModel, GaussianShareModel):
 
     @property
     def sent_bytes(self) -> tuple[int, int]:
-        """Bytes of one person's residues, and of all messages with what sealing each adds."""
+        """Bytes of one person's residues, and of the person's sealed messages."""
         bare = self.num_messages * self.report_bits / 8
         return math.ceil(bare), math.ceil(bare + self.num_messages * SEALED_BYTES)
 
@@ -147,7 +147,7 @@ class VectorSumModel(HostedShareModel, GaussianShareModel):
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """Number of releases that the guarantee is about, where there are several."""
+        """Remark on the number of releases that the guarantee covers, if several."""
         if self.releases == 1:
             return ()
         return (
@@ -174,7 +174,7 @@ class VectorSumModel(HostedShareModel, GaussianShareModel):
         return np.array(centered, dtype=np.float64) * self.step
 
     def sum_variance(self, people: int) -> float:
-        """Variance of the noise of this number of people, plus the most that rounding can add: a quarter for each."""
+        """Variance of these people's noise, plus the largest variance of rounding: a quarter for each."""
         return self.step**2 * people * (self.share_variance + 0.25)
 
     def sum_margin(self, people: int, level: float) -> float:
@@ -183,19 +183,19 @@ class VectorSumModel(HostedShareModel, GaussianShareModel):
 
 
 def check_norm(largest_norm: float) -> None:
-    """Refuse bounds on lengths whose squares, or those of the grid's steps, leave the floats."""
+    """Refuse bounds on lengths with squares that overflow or underflow."""
     validate.positive(largest_norm=largest_norm)
     if not 1 / _LARGEST_NORM <= largest_norm <= _LARGEST_NORM:
         raise invalid(f"from {1 / _LARGEST_NORM:g} to {_LARGEST_NORM:g}", largest_norm=largest_norm)
 
 
 def least_modulus(num_users: int, scale: float, share_variance: float) -> int:
-    """Least modulus that has room for sums of ``num_users`` vectors and 20 standard deviations of their noise."""
+    """Least modulus with room for sums of ``num_users`` vectors and 20 standard deviations of noise."""
     return 2 * math.ceil(num_users * math.ceil(scale) + _WINDOW * math.sqrt(num_users * share_variance)) + 1
 
 
 class VectorSum(Mechanism):
-    """Sums and means of vectors of bounded length, with hardly more than a trusted curator's Gaussian noise.
+    """Randomizer for sums and means of vectors, with little more than a trusted curator's Gaussian noise.
 
     A vector is scaled to grid steps and rounded without bias, so that its length is below a bound for sure
     (`rounded_in_pairs`). Each coordinate gets a discrete Gaussian share of noise, and is split into ``num_shares``
@@ -246,16 +246,16 @@ class VectorSum(Mechanism):
 
     @classmethod
     def from_model(cls, model: Any, *, clip: bool = False) -> Self:
-        """Randomizer of a model."""
+        """Randomizer with the parameters of a model."""
         return cls(model, clip=clip)
 
     @property
     def num_messages(self) -> int:
-        """Messages of each person."""
+        """Number of messages of each person."""
         return self.model.num_messages
 
     def randomize(self, values: ArrayLike, *, source: RandomSource | None = None) -> Reports:
-        """Reports on vectors, those of one person after another, shares of one block next to each other.
+        """Reports of shares of vectors, person after person and block after block.
 
         Memory grows with the number of vectors: give a part of them at a time where there are many.
 
@@ -300,7 +300,7 @@ def _shares(secrets: NDArray[np.int64], model: VectorSumModel, source: RandomSou
 
 
 def as_bounded_vectors(values: ArrayLike, dimension: int, *, norm: float, clip: bool) -> NDArray[np.float64]:
-    """Fresh array of vectors of a length of ``norm`` at most; longer ones are shortened if ``clip``, else refused."""
+    """New array of vectors with a length of ``norm`` at most; longer ones are shortened or refused."""
     vectors = as_rows(values, dimension)
     finite, long = np.isfinite(vectors).all(axis=1), lengths_of(vectors) > norm
     refused = ~finite if clip else ~finite | (lengths_of(vectors) > norm * (1 + _TOLERANCE))

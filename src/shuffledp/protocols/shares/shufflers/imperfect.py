@@ -1,4 +1,4 @@
-"""Imperfect shufflers: an exchange of two reports changes the probability of each order by a bounded factor.
+"""Imperfect shufflers: exchanging two reports changes the probability of an order by a bounded factor.
 
 A shuffle is gamma-imperfect if for all permutations pi and pi' that are k exchanges of two items apart,
 Pr[pi] <= exp(k gamma) Pr[pi']. At gamma = 0 it is the uniform shuffle.
@@ -62,11 +62,11 @@ class ImperfectShuffleModel(ColludingShuffleModel):
 
     @property
     def is_uniform(self) -> bool:
-        """True without imperfection: every order is then equally likely, so that a report's place tells nothing."""
+        """Whether every order is equally likely: True without imperfection."""
         return self.imperfection == 0 and self.num_colluding == 0
 
     def to_dict(self) -> dict[str, Any]:
-        """All keys, but ``messages_per_round`` where it is 1."""
+        """Dictionary of the fields, without ``messages_per_round`` where it is 1."""
         several = self.messages_per_round if self.messages_per_round > 1 else None
         table = super(ImperfectShuffleModel, self).to_dict() | {"messages_per_round": several}
         return without_none(table, "messages_per_round")
@@ -77,14 +77,14 @@ class ImperfectShuffleModel(ColludingShuffleModel):
         return self.num_users * self.messages_per_round
 
     def swap_windows(self) -> tuple[SwapWindows, ...]:
-        """One window of all honest people: exchanging any two costs the imperfection; none for several messages."""
+        """Swap window of all honest people, at the cost of the imperfection; none for several messages."""
         if self.messages_per_round > 1:
             return ()
         size = max(1, self.num_honest)
         return (SwapWindows(sizes=(size,), costs=(self.imperfection,), people=self.num_users),)
 
     def position_laws(self) -> tuple[PositionLaw, ...]:
-        """Position law of the Mallows order if it is not reordered: one place is likelier, all others are equal."""
+        """Position law of the Mallows order: one place is likelier, all other places are equal."""
         if self.messages_per_round > 1:
             return ()
         if self.num_colluding or self.reordered or self.construction != "cayley" or self.num_users == 1:
@@ -95,7 +95,7 @@ class ImperfectShuffleModel(ColludingShuffleModel):
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """Assumption on the imperfection, and what remains if the true one is larger."""
+        """Remark on the assumed imperfection, and on the loss if the true one is larger."""
         what = "reports" if self.messages_per_round == 1 else "messages"
         messages = f"{what} of any two people" if self.messages_per_round == 1 else "messages of all people"
         delays = (
@@ -139,17 +139,17 @@ class ObliviousShuffleModel(ColludingShuffleModel):
 
     @property
     def is_oblivious(self) -> bool:
-        """False: the observed execution may depend on the reports; `exchange_privacy` bounds how much."""
+        """Always False: the observed execution may depend on the reports, bounded by `exchange_privacy`."""
         return False
 
     @property
     def exchange_privacy(self) -> tuple[float, float]:
-        """Promised (epsilon1, delta1) of the external shuffle."""
+        """Promised privacy (epsilon1, delta1) of the external shuffle."""
         return (self.epsilon, self.delta)
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """Assumption that the external party keeps its promise."""
+        """Remark on the assumption that the external party keeps its promise."""
         return (
             f"That exchanging two people's reports shows no more than epsilon = {self.epsilon:.6g} and delta = "
             f"{self.delta:.6g} is a promise about the shuffler: nothing here measures it. If the truth is larger "
@@ -158,7 +158,7 @@ class ObliviousShuffleModel(ColludingShuffleModel):
 
 
 class ImperfectShuffler:
-    """Base of shufflers that draw the order of all reports from a gamma-imperfect law, and publish ordered reports.
+    """Base of shufflers that publish all reports in an order from a gamma-imperfect law.
 
     Labels are places in that order. Public columns are detached: the place beside a report tells something about whose
     it is, so that nothing of a person may stand beside a place.
@@ -173,7 +173,7 @@ class ImperfectShuffler:
         return ImperfectShuffleModel(num_users=num_users, imperfection=gamma, construction=construction)
 
     def of_messages(self, each: int) -> "ImperfectShuffler":
-        """Same shuffler for reports of which every person has ``each``, next to each other."""
+        """This shuffler for ``each`` consecutive reports of every person."""
         del each
         return self
 
@@ -188,7 +188,7 @@ class ImperfectShuffler:
         public: Table | None = None,  # noqa: ARG002 (detached)
         source: RandomSource | None = None,
     ) -> View:
-        """View in which place k holds the report of the person ``draw(...)[k]``.
+        """View in which place k holds the report in row ``draw(...)[k]``.
 
         The arguments are those of `UniformShuffler.shuffle`, one row per person.
 
@@ -276,7 +276,7 @@ class DelayShuffler(ImperfectShuffler):
             object.__setattr__(self, "offsets", _checked_offsets(self.offsets))
 
     def of_messages(self, each: int) -> ImperfectShuffler:
-        """Same shuffler for messages that a person sends all at once, at the person's time."""
+        """This shuffler for several messages of each person, all sent at the person's time."""
         return self if self.offsets is None else replace(self, offsets=np.repeat(np.asarray(self.offsets), each))
 
     def draw(self, num_reports: int, *, source: RandomSource | None = None) -> Integers:
@@ -296,7 +296,7 @@ class DelayShuffler(ImperfectShuffler):
 
 @dataclass(frozen=True, kw_only=True)
 class ComposedShuffler(ImperfectShuffler):
-    """Imperfect shuffle followed by an independent reordering, such as the one by a network.
+    """Imperfect shuffle followed by an independent reordering, for example by a network.
 
     Guarantees:
         1. As imperfect as the first shuffle, whatever the second does, if it depends neither on it nor on the answers.
@@ -316,7 +316,7 @@ class ComposedShuffler(ImperfectShuffler):
         validate.instance_of(ImperfectShuffler, first=self.first)
 
     def model(self, num_users: int) -> ImperfectShuffleModel:
-        """Model of the first shuffle, with its assumptions, marked as reordered."""
+        """Model of the first shuffle, marked as reordered."""
         return replace(self.first.model(num_users), reordered=True)
 
     def draw(self, num_reports: int, *, source: RandomSource | None = None) -> Integers:
@@ -370,7 +370,7 @@ def _checked_offsets(offsets: ArrayLike) -> NDArray[np.float64]:
 
 
 def _checked_loss(**losses: float) -> None:
-    """Refuse losses other than finite numbers of 0 or more."""
+    """Refuse losses that are not finite numbers of 0 or more."""
     validate.nonnegative(**losses)
     for name, loss in losses.items():
         if math.isinf(loss):

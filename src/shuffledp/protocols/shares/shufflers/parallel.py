@@ -20,7 +20,7 @@ from shuffledp.shufflers.uniform import UniformShuffler
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParallelShuffleModel(ShuffleModel):
-    """Public description of several independent rounds, each a shuffle of as many messages from everybody.
+    """Public description of several independent shuffle rounds with equally many messages of each person.
 
     Args:
         round: the shuffle of one round: a uniform or an imperfect one.
@@ -50,13 +50,13 @@ class ParallelShuffleModel(ShuffleModel):
 
     @property
     def passage(self) -> str:
-        """Words for the way of the reports, with the number of rounds that run side by side."""
+        """Words for the way of the reports through parallel rounds."""
         several = f"through {self.num_rounds:,} {self.round.kind} rounds side by side"
         return self.round.passage if self.num_rounds == 1 else several
 
     @property
     def labels(self) -> LabelMeaning:  # type: ignore[override]
-        """Meaning of labels: the round, where a round has no labels itself; else round and place."""
+        """Meaning of labels: the round, or the round and place where rounds have labels."""
         return LabelMeaning.ROUND if self.round.labels is LabelMeaning.NONE else LabelMeaning.POSITION
 
     @property
@@ -71,7 +71,7 @@ class ParallelShuffleModel(ShuffleModel):
 
     @property
     def is_uniform(self) -> bool:
-        """True for a single uniform round: with several rounds, the round of a message is visible."""
+        """Whether the shuffle is uniform: True for a single uniform round only."""
         return self.num_rounds == 1 and self.round.is_uniform
 
     @property
@@ -80,7 +80,7 @@ class ParallelShuffleModel(ShuffleModel):
         return self.round.imperfection
 
     def swap_windows(self) -> tuple[SwapWindows, ...]:
-        """Windows of the round if there is one only; they do not cover several messages of one person."""
+        """Swap windows of a single round; none for several rounds."""
         return self.round.swap_windows() if self.num_rounds == 1 else ()
 
     @property
@@ -89,11 +89,11 @@ class ParallelShuffleModel(ShuffleModel):
         return self.round.num_honest
 
     def of_people(self, num_users: int) -> Self:
-        """Same rounds of this number of people."""
+        """Model of these rounds with this number of people."""
         return replace(self, round=self.round.of_people(num_users))
 
     def counting(self, num_honest: int) -> Self:
-        """Same rounds with ``num_honest`` people counted in each."""
+        """Model of these rounds with ``num_honest`` people counted in each."""
         return replace(self, round=self.round.counting(num_honest))
 
     @property
@@ -103,7 +103,7 @@ class ParallelShuffleModel(ShuffleModel):
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """Assumptions of each round, and their independence."""
+        """Remarks on the assumptions of each round, and on the rounds' independence."""
         independent = (
             f"The {self.num_rounds} rounds are assumed to be shuffled independently of each other and of the answers.",
         )
@@ -112,7 +112,7 @@ class ParallelShuffleModel(ShuffleModel):
 
 @dataclass(frozen=True)
 class ParallelShuffler:
-    """Shuffler of the first messages of all users, then their next ones, and so on, each with fresh randomness.
+    """Shuffler by rounds: the first messages of all users, then their next ones, and so on.
 
     Guarantees:
         1. The orders of different rounds are independent.
@@ -191,7 +191,7 @@ class ParallelShuffler:
         return View(reports=Reports.concat(ordered), labels=np.arange(model.num_labels), shuffle=model, source=source)
 
     def _rows(self, rows: int) -> Iterator[slice | NDArray[np.int64]]:
-        """Rows of the messages for each round."""
+        """Row indices of the messages of each round."""
         if self.messages_per_round == 1:
             yield from (slice(number, None, self.num_rounds) for number in range(self.num_rounds))
             return

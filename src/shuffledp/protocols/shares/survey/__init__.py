@@ -1,3 +1,3 @@
-"""Tables of a task file about sums from shares, all imported here so that their kinds are known."""
+"""Tables of a task file about sums from shares."""
 
 from shuffledp.protocols.shares.survey import counted_bits_section, split_and_mix_section, vector_sum_section  # noqa: F401

@@ -58,7 +58,7 @@ class CountedBitsPlan(FamilyPlan):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CountedBitsSection(RangeOrTwoAnswers, ProtocolSection):
-    """Counted bits: sums and means that few liars cannot spoil; the task sets ``circumstances``."""
+    """Table ``[protocol]`` of counted bits: sums and means that few liars cannot spoil."""
 
     kind: ClassVar[str] = "counted-bits"
     mechanism: ClassVar[type[Mechanism]] = CountedBits
@@ -84,11 +84,11 @@ class CountedBitsSection(RangeOrTwoAnswers, ProtocolSection):
             validate.positive(error=self.error)
 
     def to_dict(self) -> dict[str, Any]:
-        """All keys, but the range of two answers."""
+        """Keys of the table, without the range of two answers."""
         return self.without_ends(super(CountedBitsSection, self).to_dict())
 
     def solved(self, *, num_users: int, imperfection: float, delta: float) -> CountedBits:
-        """The randomizer with the fewest bits that err no more than ``error``."""
+        """Randomizer with the fewest bits and an error of at most ``error``."""
         error = self.error
         if error is not None and self.statistic == "sum":
             error /= num_users
@@ -105,11 +105,11 @@ class CountedBitsSection(RangeOrTwoAnswers, ProtocolSection):
         )
 
     def read(self, answers: AnswerColumns) -> Read:
-        """Numbers in the range, or those of the two answers."""
+        """Column of numbers in the range, or of the numbers for the two answers."""
         return self.read_number(answers, whole=False, title=self.title)
 
     def plan(self, protocol: "ProtocolModel", *, delta: float, alone: bool) -> CountedBitsPlan:
-        """The bits of each person, what liars can do, and the errors beside those of a curator."""
+        """Plan of counted bits: bits per person, influence of liars, and errors beside a curator's."""
         del alone
         model, people, gamma = self.randomizer().model, protocol.num_senders, protocol.shuffle.imperfection or 0.0
         fewest = self.least_people + protocol.fakes

@@ -45,7 +45,7 @@ _ELSEWHERE = {"num_users": "expected of [people]", "imperfection": "that of [shu
 
 
 class ProtocolSection(MeanQuestion):
-    """Choice of a protocol that splits answers into messages for several shuffles; ``kind`` names the subclass."""
+    """Table ``[protocol]``: a protocol that splits answers into messages; ``kind`` names the subclass."""
 
     __slots__ = ()
     tag_key: ClassVar[str] = "kind"
@@ -64,7 +64,7 @@ class ProtocolSection(MeanQuestion):
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """The section of a table, in which two categories stand for a range from 0 to 1.
+        """Section from a table, in which two categories stand for a range from 0 to 1.
 
         Keys about hosts are refused with the reason where there can be none.
         """
@@ -80,11 +80,11 @@ class ProtocolSection(MeanQuestion):
 
     @classmethod
     def members(cls) -> dict[str, type[Self]]:
-        """Sections of all kinds, sorted by kind; none is generated from a registry: each is solved from a task."""
+        """Section classes by kind, sorted."""
         return super(Question, cls).members()
 
     def within(self, circumstances: Circumstances) -> Self:
-        """The section as part of a task; refuses, before a collection, parameters that cannot be certified there."""
+        """Section as part of a task; refuses parameters that cannot be certified there."""
         if circumstances.imperfection is None:
             raise InvalidParameterError(
                 f"{self.title} kind {self.kind!r} must go with a shuffler that hides who sent what, and says how well: "
@@ -115,7 +115,7 @@ class ProtocolSection(MeanQuestion):
 
     @abstractmethod
     def solved(self, *, num_users: int, imperfection: float, delta: float) -> Mechanism:
-        """The randomizer whose parameters follow from the section, the people planned for, their shuffle and delta."""
+        """Randomizer with parameters from the section, the planned people, their shuffle and delta."""
 
     def analyzer(self, *, level: float, columns: tuple[str, ...]) -> Analyzer[Any]:
         """The analyzer of the sum or the mean."""
@@ -130,10 +130,10 @@ class ProtocolSection(MeanQuestion):
     @property
     @abstractmethod
     def expected_spread(self) -> float:
-        """Variance of one value under that assumption."""
+        """Variance of one value under the assumption of `expected_values`."""
 
     def expected_error(self, num_users: int) -> ExpectedError:
-        """Errors from the noise and the most that rounding can add, whatever the values are."""
+        """Expected errors, from the noise and the largest rounding error."""
         unit = self.unit_of(num_users)
         noise = math.sqrt(self.randomizer().model.sum_variance(num_users))
         return ExpectedError(
@@ -151,16 +151,16 @@ class ProtocolSection(MeanQuestion):
         """The plan of a collection with this protocol."""
 
     def curator_beside(self, protocol: "ProtocolModel", stated: Guarantee) -> TrustedCurator | None:
-        """A trusted curator with the epsilon and delta that are ``stated``."""
+        """Trusted curator with the ``stated`` epsilon and delta."""
         return curator_beside(protocol, stated, unit=self.unit_of(protocol.num_senders))
 
     def central_error(self, protocol: "ProtocolModel", delta: float) -> float:
-        """Standard error of a trusted curator with the same epsilon and delta; infinite if there is none."""
+        """Standard error of a trusted curator at the epsilon and delta of the protocol; infinite without one."""
         curator = self.curator_beside(protocol, account(protocol, delta=delta).guarantee)
         return math.inf if curator is None else curator.standard_error
 
     def local_errors(self, num_users: int) -> dict[str, float]:
-        """Standard errors, by kind, of randomizers that need no shuffler, with epsilon0 = epsilon."""
+        """Standard errors, by kind, of local randomizers with epsilon0 = epsilon."""
         found = {}
         for kind, member in self.alternatives().items():
             try:
@@ -172,18 +172,18 @@ class ProtocolSection(MeanQuestion):
 
     @classmethod
     def planned(cls, epsilon0: float, numbers: Mapping[str, float]) -> dict[str, Any]:
-        """Keys of the table for a range; the noise does not count on the ``colluders`` among all ``people``."""
+        """Keys of the table for a range, with noise that does not count on ``colluders``."""
         share = math.ceil(1e6 * numbers["colluders"] / numbers["people"]) / 1e6
         dropout = {"dropout_fraction": share} if share else {}
         return {"epsilon": epsilon0, "lower": numbers["lower"], "upper": numbers["upper"], **dropout}
 
     def shared(self) -> dict[str, Any]:
-        """Keys that another randomizer may take over: the range, and epsilon as its epsilon0."""
+        """Keys for another randomizer: the range, and epsilon as its epsilon0."""
         return {"epsilon0": self.epsilon, **super().shared()}
 
     @property
     def least_people(self) -> int:
-        """Fewest people whose noise suffices: those planned for, less the share that may stay away."""
+        """Fewest people whose noise is enough: the planned number, less the share that may stay away."""
         return int(self.randomizer().model.noise_users)
 
     @property
@@ -200,40 +200,40 @@ def _solved(section: ProtocolSection, here: Circumstances) -> Mechanism:
 
 
 class HostedPlan(FamilyPlan):
-    """Plan of shares for several hosts, who are left out of its dictionary where there is one of the usual kind."""
+    """Plan of shares for hosts."""
 
     __slots__ = ()
     hosts: Hosts
     least_people: int
 
     def to_dict(self) -> dict[str, Any]:
-        """All keys, but ``hosts`` at its default."""
+        """Dictionary of the fields, without ``hosts`` at its default."""
         table = super().to_dict()
         return without_none(table | {"hosts": None if self.hosts == Hosts() else table["hosts"]}, "hosts")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostedSection(ProtocolSection):
-    """Keys on the hosts of the shuffles; keys at their default are left out of the table, for older digests' sake."""
+    """Keys on the hosts of the shuffles, left out of the table at their defaults."""
 
     buffers: str = "message"
     hosts: int = 1
     colluding_hosts: int = 0
 
     def to_dict(self) -> dict[str, Any]:
-        """All keys, but those about hosts that are at their default."""
+        """Keys of the table, without keys on hosts at their defaults."""
         table = super(HostedSection, self).to_dict()
         return {key: value for key, value in table.items() if key not in HOST_KEYS or value != HOST_KEYS[key]}
 
     @classmethod
     def planned(cls, epsilon0: float, numbers: Mapping[str, Any]) -> dict[str, Any]:
-        """Keys of the table for a range, with those about hosts that are not at their default."""
+        """Keys of the table for a range, with the keys on hosts that differ from their defaults."""
         usual = {each.name: each.default for each in fields(HostedSection) if each.name in numbers}
         hosts = {name: numbers[name] for name, default in usual.items() if numbers[name] != default}
         return {**super(HostedSection, cls).planned(epsilon0, numbers), **hosts}
 
     def _check_hosts(self) -> None:
-        """Refuse hosts that cannot be; the message names the table."""
+        """Refuse impossible hosts, with a message that names the table."""
         try:
             _ = self.spread
         except InvalidParameterError as error:
@@ -246,7 +246,7 @@ class HostedSection(ProtocolSection):
 
 
 class ImperfectSection(PlainSection):
-    """The table ``[shuffler]`` of an imperfect shuffler: each message of a person gets a shuffle of its own.
+    """Table ``[shuffler]`` of an imperfect shuffler, with a separate shuffle for each message of a person.
 
     Where hosts pour several messages into one buffer, that is the shuffle.
     """
@@ -255,7 +255,7 @@ class ImperfectSection(PlainSection):
     in_words: ClassVar[str] = "an imperfect shuffle"
 
     def in_rounds(self, shuffler: Shuffler, local: LocalModel) -> Shuffler:
-        """The shuffler; for several messages of each person one shuffle for each round, where it is imperfect."""
+        """Shuffler of these reports; if imperfect, with one round for each message of a person."""
         if local.num_messages == 1 or not isinstance(shuffler, ImperfectShuffler):
             return shuffler
         each = local.messages_per_round

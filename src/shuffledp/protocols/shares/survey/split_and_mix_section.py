@@ -61,7 +61,7 @@ class ProtocolPlan(HostedPlan):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SplitAndMixSection(RangeOrTwoAnswers, HostedSection):
-    """Split and mix: sums and means with the error of a trusted curator; the task sets ``circumstances``."""
+    """Table ``[protocol]`` of split and mix: sums and means with a trusted curator's error."""
 
     kind: ClassVar[str] = "split-and-mix"
     mechanism: ClassVar[type[Mechanism]] = SplitAndMix
@@ -90,21 +90,21 @@ class SplitAndMixSection(RangeOrTwoAnswers, HostedSection):
         self._check_hosts()
 
     def to_dict(self) -> dict[str, Any]:
-        """All keys, but those about hosts at their default, and the range of two answers."""
+        """Keys of the table, without keys on hosts at their defaults and the range of two answers."""
         return self.without_ends(super(SplitAndMixSection, self).to_dict())
 
     def page_fields(self, columns: Sequence[str]) -> list[dict[str, Any]]:
-        """Field for a number or one of two answers; none for lists, which the page cannot ask for."""
+        """Form field for a number or one of two answers; none for lists."""
         return super(SplitAndMixSection, self).page_fields(columns) if self.dimension == 1 else []
 
     def targets_of(self, column: str) -> tuple[str, ...]:
-        """The column's name, with the answer that is counted, or each coordinate of a list in square brackets."""
+        """Names of the rows: the column, with the counted answer or a coordinate in brackets."""
         if self.dimension == 1:
             return super(SplitAndMixSection, self).targets_of(column)
         return MeanQuestion.targets_of(self, column)
 
     def solved(self, *, num_users: int, imperfection: float, delta: float) -> SplitAndMix:
-        """The randomizer with the fewest messages that are certified."""
+        """Randomizer with the fewest certified messages."""
         keys = ("epsilon", "lower", "upper", "dropout_fraction", "dimension", "l1_bounded", "integer", "precision")
         wanted: dict[str, Any] = {key: getattr(self, key) for key in keys}
         wanted |= {"num_users": num_users, "imperfection": imperfection, "delta": delta}
@@ -113,7 +113,7 @@ class SplitAndMixSection(RangeOrTwoAnswers, HostedSection):
             return split_and_mix(**wanted, hosts=self.spread, clip=self.clips)
 
     def plan(self, protocol: "ProtocolModel", *, delta: float, alone: bool) -> ProtocolPlan:
-        """The certificate for its shuffle, and its errors beside those of a curator and of local randomizers."""
+        """Plan of split and mix: certificate, and errors beside a curator's and local randomizers'."""
         del alone
         model, people = self.randomizer().model, protocol.num_senders
         return ProtocolPlan(
@@ -127,7 +127,7 @@ class SplitAndMixSection(RangeOrTwoAnswers, HostedSection):
         )
 
     def curator_beside(self, protocol: "ProtocolModel", stated: Guarantee) -> TrustedCurator:
-        """A trusted curator with the epsilon of the noise, to which what is stated is as good as equal."""
+        """Trusted curator with the epsilon of the noise, nearly equal to the stated epsilon."""
         del stated
         people = protocol.num_senders
         delta = 0.0 if self.circumstances is None else self.circumstances.delta
@@ -135,11 +135,11 @@ class SplitAndMixSection(RangeOrTwoAnswers, HostedSection):
         return trusted_curator(self.randomizer().model, num_users=people, unit=unit, **loss)
 
     def alternatives(self) -> dict[str, type[Question]]:
-        """Randomizers of numbers; none of lists."""
+        """Sections of other randomizers for numbers; none for lists."""
         return super(SplitAndMixSection, self).alternatives() if self.dimension == 1 else {}
 
     def read(self, answers: AnswerColumns) -> Read:
-        """Numbers in the range; or lists of them, or of nonnegative ones with a bounded sum."""
+        """Column of numbers in the range, or of lists of them."""
         if self.dimension == 1:
             return self.read_number(answers, whole=self.integer, title=self.title)
 
@@ -161,7 +161,7 @@ class SplitAndMixSection(RangeOrTwoAnswers, HostedSection):
 
     @property
     def _wanted(self) -> str:
-        """Lists that fit, in words."""
+        """Words for the lists that fit."""
         numbers = "whole numbers" if self.integer else "finite numbers"
         if self.clips:
             return numbers

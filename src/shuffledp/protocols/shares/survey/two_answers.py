@@ -1,4 +1,4 @@
-"""Sums of one of two named answers, such as Yes and No: the second one counts as 1, and the mean is its share."""
+"""Sums of one of two named answers, such as Yes and No: the second answer counts as 1."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -13,18 +13,18 @@ _ENDS = {"lower": 0.0, "upper": 1.0}
 
 
 def with_ends(table: Any) -> Any:
-    """Table of a protocol with the ends of its range, which two named answers leave out."""
+    """Table of a protocol with the range's ends, which two named answers leave out."""
     return {**_ENDS, **table} if isinstance(table, Mapping) and table.get("categories") is not None else table
 
 
 class RangeOrTwoAnswers(Ranged):
-    """Keys of what is added up: a number in a range, or one of two ``categories``, which count as 0 and 1."""
+    """Keys on the numbers to add up: a range, or two ``categories`` that count as 0 and 1."""
 
     __slots__ = ()
     categories: tuple[Category, ...] | None
 
     def check_two(self) -> None:
-        """Refuse other than two answers, and another range than theirs beside them."""
+        """Refuse categories other than two, and a range beside them."""
         if self.categories is None:
             return
         if len(self.categories) != 2:
@@ -35,12 +35,12 @@ class RangeOrTwoAnswers(Ranged):
                 raise invalid("left out with two categories, which count as 0 and 1", **{name: getattr(self, name)})
 
     def without_ends(self, table: dict[str, Any]) -> dict[str, Any]:
-        """Keys of the table without those that the two answers say, or without them where there are none."""
+        """Keys of the table, without the range for two answers, or without empty categories."""
         absent = ("categories",) if self.categories is None else (*_ENDS, "integer")
         return {key: value for key, value in table.items() if key not in absent}
 
     def read_number(self, answers: AnswerColumns, *, whole: bool, title: str) -> Read:
-        """Numbers in the range, or those that the two answers count as."""
+        """Column of numbers in the range, or of the numbers for the two answers."""
         if self.categories is not None:
             return answers.categories(0, self.categories)
         return answers.in_range(0, self.ends, clip=self.clips, whole=whole, title=title)
@@ -55,7 +55,7 @@ class RangeOrTwoAnswers(Ranged):
         return (column,) if self.categories is None else (f"{column} = {printable(names_of(self.categories)[1])}",)
 
     def page_fields(self, columns: Sequence[str]) -> list[dict[str, Any]]:
-        """Field for a number in the range, a whole one where nothing is rounded, or a choice of the two answers."""
+        """Form field for a number in the range, or for a choice of the two answers."""
         if self.categories is not None:
             return fields_of_choices(columns, (self.categories,))
         (field,) = super().page_fields(columns)

@@ -58,7 +58,7 @@ class VectorSumPlan(HostedPlan):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VectorSumSection(HostedSection):
-    """Sums and means of vectors of bounded length; the task sets ``circumstances``."""
+    """Table ``[protocol]`` of vector sums: sums and means of vectors of bounded length."""
 
     kind: ClassVar[str] = "vector-sum"
     mechanism: ClassVar[type[Mechanism]] = VectorSum
@@ -81,7 +81,7 @@ class VectorSumSection(HostedSection):
         self._check_hosts()
 
     def solved(self, *, num_users: int, imperfection: float, delta: float) -> VectorSum:
-        """The randomizer with the fewest messages that are certified."""
+        """Randomizer with the fewest certified messages."""
         return vector_sum(
             num_users=num_users,
             epsilon=self.epsilon,
@@ -107,7 +107,7 @@ class VectorSumSection(HostedSection):
         return f"Lists of a length above {self.largest_norm:g} are shortened to it." if self.clips else ""
 
     def read(self, answers: AnswerColumns) -> Read:
-        """Lists of finite numbers of a bounded length."""
+        """Column of lists of finite numbers, of bounded length."""
 
         def fits(vectors: NDArray[np.float64]) -> NDArray[np.bool_]:
             finite = np.asarray(np.isfinite(vectors).all(axis=1))
@@ -132,18 +132,18 @@ class VectorSumSection(HostedSection):
         return self.largest_norm**2 / (self.dimension + 2)
 
     def alternatives(self) -> dict[str, type[Question]]:
-        """No randomizer of vectors of other lengths than 1."""
+        """Empty: no other randomizer takes vectors of these lengths."""
         return {}
 
     @classmethod
     def planned(cls, epsilon0: float, numbers: Mapping[str, float]) -> dict[str, Any]:
-        """Keys of the table for vectors of length 1; the noise does not count on the ``colluders`` among ``people``."""
+        """Keys of the table for vectors of length 1, with noise that does not count on ``colluders``."""
         keys = super(VectorSumSection, cls).planned(epsilon0, {**numbers, "lower": 0, "upper": 1})
         del keys["lower"], keys["upper"]
         return {**keys, "largest_norm": 1.0, "dimension": int(numbers.get("dimension", _USUAL_DIMENSION))}
 
     def plan(self, protocol: "ProtocolModel", *, delta: float, alone: bool) -> VectorSumPlan:
-        """The messages and bytes of each person, and the error of a curator beside."""
+        """Plan of a vector sum: messages and bytes per person, and the error beside a curator's."""
         del alone
         model = self.randomizer().model
         bare, sealed = model.sent_bytes
@@ -163,5 +163,5 @@ class VectorSumSection(HostedSection):
 
     @property
     def targets(self) -> tuple[str, ...]:
-        """Numbers of the coordinates."""
+        """Names of the estimates: the numbers of the coordinates."""
         return tuple(str(coordinate) for coordinate in range(self.dimension))

@@ -1,4 +1,4 @@
-"""Sums from additive shares in shuffled rounds: the noise of the sum, and what imperfect rounds reveal besides.
+"""Sums from additive shares in shuffled rounds: noise of the sum, and leaks of imperfect rounds.
 
 **Theorem.** Let honest people add Polya noise to grid points, split the results into m shares modulo q, and send them
 through buffers that are gamma-imperfect as `share_mixing` says, those of different coordinates independent of each
@@ -39,7 +39,7 @@ _LARGEST_REMAINDER = 0.49  # largest remainder of the rounds, at the loss of the
 
 
 class SplitAndMixRounds(ShareSums):
-    """Central privacy of the noisy sums, plus what imperfectly mixed shares add to delta."""
+    """Central privacy of the noisy sums, with the delta that imperfect rounds add."""
 
     id = "split-and-mix"
     citation = "Ghazi et al. 2023, with the certificate of this project for its Lemmas 4.2 to 4.13"
@@ -69,18 +69,18 @@ class SplitAndMixRounds(ShareSums):
         return (shares, rounds, imperfection, oblivious(model), noise, supported)
 
     def bound(self, model: ProtocolModel) -> "_Bound":
-        """Bound for a model that has the shape of the theorem."""
+        """Privacy bound for a model of the theorem's shape."""
         local = cast(LaplaceShareModel, model.local)
         return _bound(local, model.shuffle.num_honest, cast(float, model.shuffle.imperfection))
 
     def reached(self, least: float) -> str:
-        """Requirement of the certificate: at least the least delta, or rounds that mix."""
+        """Words for the requirement that the least delta is reached, or that rounds mix."""
         if least == 1:
             return "more messages, more people or a better shuffle, as these rounds are not certified to mix"
         return f"a delta of at least {in_digits(least, 'at most')}, which these rounds are certified to reach"
 
     def stating(self, model: ProtocolModel, guarantee: Guarantee, *, delta: float) -> PrivacyStatement:
-        """Statement with remarks on how well the rounds mix, and what may go wrong with one of them."""
+        """Statement with remarks on how well rounds mix, and on faults of one round."""
         statement = super().stating(model, guarantee, delta=delta)
         bits, local = math.floor(self.bound(model).security_bits), cast(LaplaceShareModel, model.local)
         return statement.remarking(
@@ -88,12 +88,12 @@ class SplitAndMixRounds(ShareSums):
         )
 
     def trust(self, model: ProtocolModel) -> tuple[Trust, ...]:
-        """Trust in the shuffler, or in as many hosts as are not counted as colluding."""
+        """Trust assumptions: the shuffler, or the hosts not counted as colluding."""
         return trust_in_hosts(super().trust(model))
 
 
 def trust_in_hosts(trust: tuple[Trust, ...]) -> tuple[Trust, ...]:
-    """Same trust, with enough of the hosts in the shuffler's place where shares are kept apart."""
+    """Trust assumptions with the hosts in place of the shuffler, where shares are kept apart."""
     if Trust.SHARES_APART not in trust:
         return trust
     others = (each for each in trust if each not in (Trust.SHUFFLER, Trust.NO_COLLUSION))
@@ -102,7 +102,7 @@ def trust_in_hosts(trust: tuple[Trust, ...]) -> tuple[Trust, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """Discrete Laplace noise in one coordinate that moves by ``steps`` at most; at the loss ``total`` delta is 0."""
+    """Curve of discrete Laplace noise in one coordinate that moves by at most ``steps``."""
 
     total: float
     steps: int
@@ -141,7 +141,7 @@ class _Coordinates:
         return float(losses[min(place, losses.size - 1)])
 
     def _law(self) -> tuple[Floats, Floats]:
-        """Losses above 0, descending, and their probabilities under the first law."""
+        """Losses above 0 in descending order, with their probabilities under the first law."""
         flipped = np.arange((self.dimension + 1) // 2, dtype=np.float64)
         losses, loss = (1 - 2 * flipped / self.dimension) * self.total, self.total / self.dimension
         ways = log_binomial(np.full(flipped.size, float(self.dimension)), flipped)
@@ -150,7 +150,7 @@ class _Coordinates:
 
 @dataclass(frozen=True, slots=True)
 class _Bound(ShareBound):
-    """Bound for the protocol: the noise, and the distance of all rounds and samplers together."""
+    """Privacy bound from the noise, and from the distance of all rounds and samplers together."""
 
     noise: _Step | _Coordinates
     distance: float
@@ -162,7 +162,7 @@ class _Bound(ShareBound):
 
     @property
     def security_bits(self) -> float:
-        """Bits of security, in total variation and rounded down: the rounds show nothing but the sum up to 2^-bits."""
+        """Bits of security in total variation, rounded down: what the rounds may show beyond the sum."""
         return max(0.0, -math.log2(self.distance) * (1 - 1e-12)) if self.distance > 0 else math.inf
 
     def delta(self, epsilon: float) -> float:
@@ -196,7 +196,7 @@ def _noise(local: LaplaceShareModel) -> _Step | _Coordinates:
 
 
 def _rounds(local: LaplaceShareModel, shuffle: ShuffleModel) -> Hypothesis:
-    """Hypothesis: the shuffles are those that the messages name, or mix as well what the messages tell apart."""
+    """Hypothesis: the messages go through the rounds that their model names, or through one uniform shuffle."""
     each = local.messages_per_round
     requirement = "a round of its own for each of a user's messages (or one uniform shuffle of all of them)"
     value = f"num_rounds={shuffle.num_rounds} of kind {shuffle.kind!r}, num_messages={local.num_messages}"
@@ -208,7 +208,7 @@ def _rounds(local: LaplaceShareModel, shuffle: ShuffleModel) -> Hypothesis:
 
 
 def takes_all(local: ShareModel, shuffle: ShuffleModel, *, one_buffer: bool = False) -> bool:
-    """Whether shuffles take all messages of everybody, by the rounds that these name, or as ``one_buffer``."""
+    """Whether the shuffles take all messages of all people, round by round or as ``one_buffer``."""
     if shuffle.is_uniform and shuffle.num_rounds == 1:  # whatever messages tell of their rounds
         return True
     uniform_rounds = shuffle.labels is LabelMeaning.ROUND  # which take what they are given

@@ -1,4 +1,4 @@
-"""Privacy of counted bits: the exact curve of a binomial number whose mean is shifted, and what a worse buffer adds.
+"""Privacy of counted bits: exact curve of a shifted binomial number, and the loss by an imperfect buffer.
 
 **Theorem.** Let each of N honest people send u ones, r - u zeros and s fair coins through one uniform shuffle of all
 messages, where u is a rounding, without bias or with, of the person's answer to 0 .. r. With M = s N coins and
@@ -28,7 +28,7 @@ _GUARD = 4  # times the error of one probability: of two tails, and of the place
 
 
 def shifted_binomial_delta(coins: int, shift: int, epsilon: float) -> float:
-    """Delta of a binomial number of fair coins, against itself shifted up by ``shift``; rounded up.
+    """Upper bound on delta between a binomial number of fair coins and the number shifted by ``shift``.
 
     Args:
         coins: M, all fair coins together, 0 or more.
@@ -50,7 +50,7 @@ def shifted_binomial_delta(coins: int, shift: int, epsilon: float) -> float:
 
 
 def fewest_coins(shift: int, epsilon: float, delta: float) -> int:
-    """Fewest fair coins that make a sum (epsilon, delta)-private if one answer moves it by ``shift``.
+    """Fewest fair coins for an (epsilon, delta)-private sum, if one answer moves it by ``shift``.
 
     Example:
         >>> fewest_coins(4, 1.0, 1e-6), fewest_coins(12, 1.0, 1e-6)
@@ -66,7 +66,7 @@ def fewest_coins(shift: int, epsilon: float, delta: float) -> int:
 
 
 def _largest_difference(coins: int, shift: int, epsilon: float) -> int:
-    """Least count whose probability, shifted, is above exp(epsilon) times the other: a rising ratio, by bisection."""
+    """Smallest count with a shifted probability above exp(epsilon) times its own, by bisection."""
     low, high = shift - 1, coins + 1  # below the shift the first is 0, and above all coins the second
     if high <= low:
         return high
@@ -94,7 +94,7 @@ def _tail(coins: int, count: int) -> float:
 
 @lru_cache(maxsize=256)
 def _least_epsilon(coins: int, shift: int, delta: float) -> float:
-    """Least epsilon with a delta that is small enough; infinite if no epsilon is."""
+    """Least epsilon with a delta of at most the given one; infinite without one."""
     if coins == 0 or shifted_binomial_delta(coins, shift, math.inf) > delta:
         return math.inf
     # Up to all coins, the largest loss is that of the count of all coins: log C(coins, shift).
@@ -105,7 +105,7 @@ def _least_epsilon(coins: int, shift: int, delta: float) -> float:
 
 
 class _CountedBits(Theorem):
-    """Base of both theorems: the curve of the coins of the honest people."""
+    """Base of the theorems on counted bits: privacy by the honest people's coins."""
 
     citation = "the binomial law of the coins"
     status = Status.OWN_PROOF
@@ -115,13 +115,13 @@ class _CountedBits(Theorem):
         return isinstance(model.local, BitSumModel)
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
-        """Least epsilon whose delta is small enough; infinite if there is none."""
+        """Least epsilon with a delta of at most the given one; infinite without one."""
         if not self.applies(model, delta=delta):
             return math.inf
         return _least_epsilon(*_coins_and_shift(model), delta) + self.added(model)
 
     def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
-        """Delta of the coins, at what the buffer leaves of epsilon."""
+        """Delta of the coins, at epsilon less the loss by the buffer."""
         left = epsilon - self.added(model) if self.applies(model, delta=0.5) else -1.0
         return shifted_binomial_delta(*_coins_and_shift(model), left) if left >= 0 else 1.0
 
@@ -132,13 +132,13 @@ class _CountedBits(Theorem):
 
 
 class CountedBitsUniform(_CountedBits):
-    """Exact privacy of counted bits through one uniform shuffle, for the worst data set, which all others equal."""
+    """Exact privacy of counted bits through one uniform shuffle."""
 
     id = "counted-bits"
     kind = Kind.EXACT
 
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
-        """Hypotheses: counted bits, one uniform shuffle of all messages, and nobody who is not counted."""
+        """Hypotheses: counted bits, one uniform shuffle of all messages, and no uncounted people."""
         del delta
         counted = _counted(model)
         if not counted.holds:
@@ -150,7 +150,7 @@ class CountedBitsUniform(_CountedBits):
 
 
 class CountedBitsBuffer(_CountedBits):
-    """Privacy of counted bits through one imperfect buffer, or among people of whom some may tell what they sent."""
+    """Privacy of counted bits through one imperfect buffer, or with colluding people."""
 
     id = "counted-bits-buffer"
 

@@ -1,4 +1,4 @@
-"""Weights of the recursion about shares in buffers: how seldom a set of people keeps its places in all of them.
+"""Weights of the recursion on shares in buffers, from the chance that a set of people keeps its places.
 
 With x = exp(-gamma), a law that changes by a factor of at most exp(gamma) where two items are exchanged takes a people
 among a + b to given places with a probability of at most 1 / G(a, b), where
@@ -24,7 +24,7 @@ _DEVIATIONS = 9  # terms of G so many standard deviations around the largest are
 
 
 def ways_to_hide(buffers: int, shares: int, told: int, closeness: float) -> tuple["BufferWeights", ...]:
-    """Weights of each recursion that holds; the least of their bounds does.
+    """Weights of each valid recursion, of which the smallest bound may be used.
 
     Args:
         buffers: how many there are.
@@ -56,16 +56,16 @@ class BufferWeights:
 
     @property
     def rounds(self) -> int | None:
-        """Number of buffers with one share of each user; None where buffers hold several."""
+        """Number of buffers, if each holds one share of a user; None if several."""
         return None if self.free or self.most_shares > 1 else sum(count * shares for shares, count in self.hiding)
 
     @property
     def most_shares(self) -> int:
-        """Most shares of one user in a buffer that count."""
+        """Largest number of shares of one user in a buffer that counts."""
         return max(shares for shares, count in self.hiding if count or len(self.hiding) == 1)
 
     def numbers(self, largest: int) -> Iterator[tuple[int, Floats, Floats]]:
-        """For each N from 2 on: N, and for s = 1 .. N-1 the logarithms of C(N-1, s-1) and, rounded up, of W(N, s)."""
+        """Logarithms of C(N-1, s-1) and of W(N, s) for s = 1 .. N-1, for each N from 2 on."""
         logs = _log_factorials(self.most_shares * largest)
         for users in range(2, largest + 1):
             sets = np.arange(1, users)
@@ -80,7 +80,7 @@ class BufferWeights:
             yield users, ways, np.concatenate([weight, weight[: users - 1 - half.size][::-1]])
 
     def above(self, smallest: Floats, largest: Floats, low: float, high: float) -> Floats:
-        """Upper bounds on log W(N, s) for N from low to high and s, or N - s, from smallest to largest."""
+        """Upper bounds on log W(N, s) for ranges of N and of s or N - s."""
         weight = np.zeros(smallest.size)
         for shares, count in self.hiding:
             if shares and count:
@@ -94,7 +94,7 @@ def _log_factorials(largest: int) -> Floats:
 
 
 def _log_g_summed(one: np.ndarray, other: np.ndarray, closeness: float, logs: Floats) -> Floats:
-    """Lower bounds on log G(one, other), by its terms around the largest one; ``one`` is nowhere above ``other``."""
+    """Lower bounds on log G(one, other), by the terms around the largest one."""
     if closeness == 0:
         return np.zeros(one.size)
     best = np.clip(np.rint(_largest_term(one, other, closeness)), 0, one)
@@ -115,13 +115,13 @@ def _log_g_summed(one: np.ndarray, other: np.ndarray, closeness: float, logs: Fl
 
 
 def _largest_term(one: Floats, other: Floats, closeness: float) -> Floats:
-    """Place about where C(one, j) C(other, j) x^j stops rising."""
+    """Approximate j of the largest term C(one, j) C(other, j) x^j."""
     total = (one + other) * closeness
     return 2 * one * other * closeness / (total + np.sqrt(total**2 + 4 * (1 - closeness) * one * other * closeness))
 
 
 def log_sum(logs: Floats) -> float:
-    """Logarithm of the sum of the numbers whose logarithms these are."""
+    """Logarithm of a sum of numbers, from their logarithms."""
     largest = float(logs.max())
     return largest + math.log(float(np.exp(logs - largest).sum()))
 

@@ -1,4 +1,4 @@
-"""Sums of vectors from additive shares with discrete Gaussian noise: the Gaussian curve, and all that is not Gaussian.
+"""Sums of vectors from additive shares: curve of Gaussian noise, and corrections to it.
 
 **Theorem.** Let N honest people have vectors of whole numbers of a squared length of at most B^2, add discrete Gaussian
 noise of parameter s2 to each of d coordinates, and send m shares modulo q of each block of b coordinates through
@@ -38,7 +38,7 @@ _LARGEST_EPSILON = 600.0
 
 
 def gaussian_curve(mu: float, epsilon: float) -> float:
-    """Delta of the Gaussian mechanism of parameter mu, rounded up, at any epsilon, also below 0.
+    """Upper bound on delta of the Gaussian mechanism with parameter mu, at any epsilon, also below 0.
 
     Example:
         >>> 0.99 < gaussian_curve(1 / 4.24625828770849, 1.0) / 9e-7 < 1.01
@@ -50,7 +50,7 @@ def gaussian_curve(mu: float, epsilon: float) -> float:
 
 
 def not_gaussian(honest: int, share_variance: float, dimension: int) -> float:
-    """Bound on the log-ratio of the noise's density, of all coordinates, to that of a rounded Gaussian: w above."""
+    """Bound on the log-ratio of the noise's density to that of a rounded Gaussian, over all coordinates."""
     terms = min(honest - 1, _TERMS)
     tau = sum(math.exp(-2 * math.pi**2 * share_variance * k / (k + 1)) for k in range(1, terms + 1))
     if honest - 1 > terms:
@@ -88,16 +88,16 @@ class VectorSums(ShareSums):
         return (shares, _rounds(local, shuffle), known, oblivious(model), enough, wide, size)
 
     def bound(self, model: ProtocolModel) -> "_Bound":
-        """Bound for a model that has the shape of the theorem."""
+        """Privacy bound for a model of the theorem's shape."""
         local = cast(GaussianShareModel, model.local)
         return _bound(local, model.shuffle.num_honest, cast(float, model.shuffle.imperfection))
 
     def reached(self, least: float) -> str:
-        """Requirement of the certificate: at least the least delta."""
+        """Words for the requirement that the least delta is reached."""
         return f"a delta of at least {least:.4g}, which these rounds are certified to reach"
 
     def stating(self, model: ProtocolModel, guarantee: Guarantee, *, delta: float) -> PrivacyStatement:
-        """Statement with a remark on what lies, losses and packets do."""
+        """Statement with a remark on the effect of lies and losses."""
         statement, may_fail = super().stating(model, guarantee, delta=delta), cast(ShareModel, model.local).may_fail
         spread = "" if may_fail == ShareModel.may_fail else f" {may_fail}"  # where there are hosts
         return statement.remarking(
@@ -106,13 +106,13 @@ class VectorSums(ShareSums):
         )
 
     def trust(self, model: ProtocolModel) -> tuple[Trust, ...]:
-        """Trust in the shuffler, or in as many hosts as are not counted as colluding."""
+        """Trust assumptions: the shuffler, or the hosts not counted as colluding."""
         return trust_in_hosts(super().trust(model))
 
 
 @dataclass(frozen=True, slots=True)
 class _Bound(ShareBound):
-    """Bound for the protocol: the Gaussian parameter, what is not Gaussian, the tails, and the distance of all else."""
+    """Privacy bound from the Gaussian parameter, its corrections, and the distance of rounds and samplers."""
 
     mu: float
     ratio: float
@@ -121,7 +121,7 @@ class _Bound(ShareBound):
 
     @property
     def turning(self) -> float:
-        """Epsilon near which the bound is least: above it exp(epsilon) times the distance grows faster."""
+        """Epsilon near which the bound on delta is smallest."""
         return _turning(self)
 
     def delta(self, epsilon: float) -> float:
@@ -152,7 +152,7 @@ def _bound(local: GaussianShareModel, honest: int, imperfection: float) -> _Boun
 
 @lru_cache(maxsize=128)
 def _turning(bound: _Bound) -> float:
-    """Epsilon where the slope of the Gaussian curve, -exp(e) times a tail, meets that of the distance: by bisection.
+    """Epsilon at which the falling Gaussian curve and the growing distance have opposite slopes, by bisection.
 
     Up to it the bound falls: exp(ratio) exp(e - 2 ratio) Phi(-(e - 2 ratio)/mu - mu/2) >= exp(e) distance.
     """
@@ -174,7 +174,7 @@ def _tail(place: float) -> float:
 
 
 def gaussian_parameter(epsilon: float, delta: float) -> float:
-    """Largest mu whose Gaussian curve is at most delta at this epsilon, from below."""
+    """Largest mu with a Gaussian delta of at most ``delta`` at this epsilon, rounded down."""
     low, high = 0.0, 2 * (math.sqrt(epsilon) - NormalDist().inv_cdf(delta / 2) + 1)
     for _ in range(200):
         middle = (low + high) / 2
@@ -185,7 +185,7 @@ def gaussian_parameter(epsilon: float, delta: float) -> float:
 
 
 def _rounds(local: GaussianShareModel, shuffle: ShuffleModel) -> Hypothesis:
-    """Hypothesis: each share of each block goes through the shuffle that it names."""
+    """Hypothesis: each share of each block goes through the shuffle named in it."""
     each, requirement = local.messages_per_round, "a round for each share of each block of coordinates"
     value = f"num_rounds={shuffle.num_rounds} of kind {shuffle.kind!r}, num_messages={local.num_messages}"
     if each > 1 or shuffle.messages_per_round > 1:
@@ -195,7 +195,7 @@ def _rounds(local: GaussianShareModel, shuffle: ShuffleModel) -> Hypothesis:
 
 
 def _but_for(local: GaussianShareModel) -> str:
-    """Rounds of which nothing is promised, in words."""
+    """Words for the rounds without a promise."""
     if local.told_rounds:
         return "in those that are not told"
     return "in every buffer" if local.messages_per_round > 1 else "for all but one of each block"

@@ -1,4 +1,4 @@
-"""Mixing of additive shares by imperfectly shuffled buffers: a bound for every number of users.
+"""Mixing of additive shares by imperfectly shuffled buffers: bound on the distance from perfect mixing.
 
 n users each split a residue mod q into m shares that are uniform but for their sum, and send k of them to each of m / k
 buffers. Where the shares stand is drawn independently of them, by a joint law under which exchanging two items of
@@ -133,7 +133,7 @@ def _few(weights: BufferWeights) -> int:
 
 
 def _exact_of(largest: int, weights: BufferWeights, log_modulus: float) -> Floats:
-    """Upper bounds on log(h(N) - 1) for N = 1 .. largest, by the recursion itself with the sums G term by term."""
+    """Upper bounds on log(h(N) - 1) for N = 1 .. largest, by the recursion with exact sums G."""
     log_g, log_h = np.full(largest, -np.inf), np.zeros(largest)
     for users, ways, weight in weights.numbers(largest):
         log_g[users - 1] = _up(log_modulus + log_sum(ways + weight + log_h[: users - 1][::-1]))
@@ -142,7 +142,7 @@ def _exact_of(largest: int, weights: BufferWeights, log_modulus: float) -> Float
 
 
 def _exact(largest: int, rounds: int, closeness: float, log_modulus: float) -> Floats:
-    """Upper bounds on log(h(N) - 1) for N = 1 .. largest, by the recursion itself.
+    """Upper bounds on log(h(N) - 1) for N = 1 .. largest, by the recursion without cells.
 
     Z comes from sums of positive numbers: with D(s, t) = G(s, t) - G(s-1, t), D(s, t) = D(s, t-1) + x G(s-1, t-1).
     """
@@ -164,7 +164,7 @@ def _exact(largest: int, rounds: int, closeness: float, log_modulus: float) -> F
 
 
 class _Cells:
-    """Bounds H on log h, cell by cell: single numbers where they are known exactly, then growing cells."""
+    """Bounds H on log h by cells of N: single numbers first, then growing ranges."""
 
     def __init__(self, num_users: int, weights: BufferWeights, log_modulus: float, exact: Floats) -> None:
         self.weights, self.log_modulus = weights, log_modulus
@@ -178,14 +178,14 @@ class _Cells:
         self.num_exact = exact.size
 
     def last(self) -> float:
-        """Bound on log(h(n) - 1), after the bounds on log h in all earlier cells."""
+        """Bound on log(h(n) - 1) at the last number, after all earlier cells."""
         slope = _Slope(settled=float(self.bounds[self.num_exact - 1]))
         for cell in range(self.num_exact, self.first.size - 1):
             self.bounds[cell], slope = self._bound(cell, slope)
         return self._sums(self.first.size - 1).known
 
     def _bound(self, cell: int, before: "_Slope") -> tuple[float, "_Slope"]:
-        """Bound on log h for all numbers of a cell, and the slope of its fall inside."""
+        """Bound on log h for all numbers of a cell, with the slope of its fall."""
         sums = self._sums(cell)
         length = self.final[cell] - self.first[cell] + 1
         known = np.logaddexp(0.0, sums.known)
@@ -217,7 +217,7 @@ class _Cells:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Sums:
-    """Sums of the recursion for the numbers of one cell, as logarithms of upper bounds.
+    """Upper bounds on the sums of the recursion for one cell, as logarithms.
 
     For each cell of s: the largest s (``sizes``), its sum without h (``part_small``), and a bound on h(N - s) from
     earlier cells (``since``); ``rest_small`` is the sum over t.
@@ -241,7 +241,7 @@ class _Sums:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Slope:
-    """Bound h(A + i) <= S + D exp(-rate i) in a cell of some length from A on, by logarithms of S and D."""
+    """Bound h(A + i) <= S + D exp(-rate i) in a cell from A on, by the logarithms of S and D."""
 
     settled: float
     falling: float = -math.inf
@@ -259,7 +259,7 @@ class _Slope:
         return _up(float(np.logaddexp(self.settled, self.falling - self.rate * self.length)))
 
     def followed_by(self, sums: _Sums, length: float) -> "_Slope":
-        """Slope of the next cell, by the induction in the text above, where log Y is well below 0."""
+        """Slope of the bound in the next cell, if log Y is well below 0."""
         near = sums.sizes < self.length
         rate = max(-sums.own - 1.0, 0.0) if near.any() else 0.0
         while rate > 0 and _up(log_sum(sums.part_small[near] + rate * sums.sizes[near])) > 0:

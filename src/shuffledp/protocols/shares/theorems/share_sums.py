@@ -1,4 +1,4 @@
-"""Sums of additive shares, whatever the noise: the delta of the noise, plus what rounds and samplers add to it.
+"""Sums of additive shares with any noise: delta of the noise, rounds and samplers.
 
 What is seen of a sum is (e, delta)-private with a delta of two parts. That of the noise falls as e grows; (1 + exp(e))
 times the distance of all rounds and samplers to perfect ones rises. So the bound falls up to some e, the turning, and
@@ -38,25 +38,25 @@ class ShareBound(ABC):
 
 
 class ShareSums(Theorem):
-    """Base of theorems about sums of shares: the model that they are of, its hypotheses and its bound."""
+    """Base of theorems about sums of shares."""
 
     status = Status.OWN_PROOF
     reports: ClassVar[type[ShareModel]]
 
     @abstractmethod
     def shape(self, model: ProtocolModel) -> tuple[Hypothesis, ...]:
-        """Hypotheses without the certificate, as far as they make sense."""
+        """Hypotheses on the model's shape, without the certificate."""
 
     @abstractmethod
     def bound(self, model: ProtocolModel) -> ShareBound:
-        """Bound for a model that has the shape of the theorem."""
+        """Privacy bound for a model of the theorem's shape."""
 
     @abstractmethod
     def reached(self, least: float) -> str:
-        """Requirement of the certificate in words, where ``least`` is the least delta."""
+        """Words for the requirement of the certificate, with the ``least`` reachable delta."""
 
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
-        """Hypotheses of the shape; where all hold, that the rounds are certified to reach this delta."""
+        """Hypotheses on the shape and, if all of them hold, on the certificate for this delta."""
         shape, shuffle = self.shape(model), model.shuffle
         if not all(hypothesis.holds for hypothesis in shape):
             return shape
@@ -72,14 +72,14 @@ class ShareSums(Theorem):
         return isinstance(model.local, self.reports)
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
-        """Least epsilon whose delta is small enough; infinite if there is none."""
+        """Least epsilon with a delta of at most the given one; infinite without one."""
         if not self.applies(model, delta=delta):
             return math.inf
         bound = self.bound(model)
         return smallest_below(bound.delta, level=delta, limit=bound.turning)
 
     def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
-        """Delta of the noise, plus (1 + exp(epsilon)) times the total variation of all rounds and samplers."""
+        """Delta of the noise, plus (1 + exp(epsilon)) times the total variation of rounds and samplers."""
         if not all(hypothesis.holds for hypothesis in self.shape(model)):
             return 1.0
         bound = self.bound(model)
@@ -87,13 +87,13 @@ class ShareSums(Theorem):
 
 
 def known_imperfection(shuffle: ShuffleModel, requirement: str) -> Hypothesis:
-    """Hypothesis: the imperfection of the shuffler is promised, and finite."""
+    """Hypothesis: the shuffler promises a finite imperfection."""
     gamma = shuffle.imperfection
     value = f"shuffler {shuffle.kind!r}, imperfection {'not known' if gamma is None else format(gamma, '.6g')}"
     return Hypothesis("known-imperfection", requirement, value, gamma is not None and gamma < math.inf)
 
 
 def enough_noise(local: ShareModel, honest: int, value: str) -> Hypothesis:
-    """Hypothesis: as many honest people add noise as it was planned for."""
+    """Hypothesis: enough honest people add noise for the plan."""
     requirement = f"at least noise_users={local.noise_users} honest people, whose noise adds up to the planned one"
     return Hypothesis("enough-noise", requirement, value, honest >= local.noise_users)

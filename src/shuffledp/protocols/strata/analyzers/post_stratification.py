@@ -1,4 +1,4 @@
-"""Post-stratified estimates: one for each stratum, added up by the strata's shares of the people or of weight."""
+"""Post-stratified estimates: strata's estimates, weighted by their shares of people or survey weight."""
 
 import operator
 from dataclasses import dataclass, fields, replace
@@ -72,11 +72,11 @@ class StratifiedEstimate(Estimate):
 
     @property
     def derived(self) -> tuple[Estimate, ...]:
-        """Further estimates from the one for all people, and the regions' estimates."""
+        """Further estimates derived from the estimate for all people, with regions' estimates."""
         return (*self.everybody.derived, *([] if self.regions is None else [self.regions]))
 
     def with_targets(self, names: tuple[str, ...]) -> "StratifiedEstimate":
-        """Same estimate with other target names, for all people and for each region."""
+        """This estimate with other target names, also in each region."""
         regions = self.regions
         if regions is not None:
             regions = regions.with_targets(names * (len(regions.target) // len(names)))
@@ -177,7 +177,7 @@ class StratifiedAnalyzer:
         )
 
     def estimate(self, summary: StratifiedSummary) -> StratifiedEstimate:
-        """Estimate for all people, a row per value or coordinate, with the regions' estimates.
+        """Estimate for all people, with a row per value or coordinate, and regions' estimates.
 
         Raises:
             InvalidParameterError: if ``summary`` is not one of ``summarize``, or not of all reports of all strata.
@@ -197,7 +197,7 @@ class StratifiedAnalyzer:
         return StratifiedEstimate(**own, everybody=everybody, regions=regions)
 
     def _of(self, summary: StratifiedSummary, strata: Integers) -> Estimate:
-        """Estimate for these strata together."""
+        """Estimate for the given strata together."""
         parts, weights = [summary.parts[stratum] for stratum in strata.tolist()], np.array(summary.weights)[strata]
         together = self.analyzer.estimate(reduce(operator.add, parts))
         if np.ptp(weights) > 0:
@@ -212,7 +212,7 @@ def _stratum(view: View, rows: slice, size: int) -> View:
 
 
 def _weighted(parts: list[Part], weights: Floats, analyzer: Analyzer[Any], together: Estimate) -> Estimate:
-    """Weighted average of the strata's estimates; ``together`` is the estimate of all reports without weights."""
+    """Weighted average of the strata's estimates."""
     numbers, first = np.array([part.num_reports for part in parts]), parts[0]
     share = numbers * weights / (numbers @ weights)
     if isinstance(first, FrequencySummary):  # whatever else an analyzer makes of frequencies is not linear
@@ -248,7 +248,7 @@ def _weighted(parts: list[Part], weights: Floats, analyzer: Analyzer[Any], toget
 
 
 def _one_after_another(estimates: list[Estimate], places: list[dict[str, str]]) -> Estimate:
-    """Rows of several estimates, one estimate for each place."""
+    """Estimate with the rows of several places' estimates, one place after the other."""
     sampling = [each.sampling_error for each in estimates if each.sampling_error is not None]
     exact = any(each.interval is not None for each in estimates)
     return Estimate(

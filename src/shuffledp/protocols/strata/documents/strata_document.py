@@ -1,4 +1,4 @@
-"""Estimates by region after a shuffle inside strata, and the price of weights, in words."""
+"""Estimates by region after a shuffle inside strata, and the cost of weights, in words."""
 
 import math
 from collections.abc import Iterable
@@ -40,11 +40,11 @@ class StrataDocument(FamilyDocument):
     """Parts of pages about regions and strata."""
 
     def release_sections(self, outcome: ColumnOutcome) -> Iterable[Section | None]:
-        """Estimates by region, and the strata."""
+        """Sections on the estimates by region, and on the strata."""
         return strata_sections(outcome)
 
     def plan_sections(self, plan: Plan) -> Iterable[Section]:
-        """The strata of an input, or the smallest possible one."""
+        """Section on the strata of an input, or on the smallest possible stratum."""
         if isinstance(plan.of_shuffle, StrataPlan) and isinstance(plan.task.shuffler, StratifiedSection):
             yield strata_plan_section(plan.of_shuffle, plan.task.shuffler, plan.num_users)
 
@@ -70,7 +70,7 @@ def strata_sections(outcome: ColumnOutcome) -> Iterable[Section]:
 
 
 def strata_plan_section(plan: StrataPlan, section: StratifiedSection, num_users: int) -> Section:
-    """The strata of an input, or the smallest possible one, and the expected errors of regions."""
+    """Section on the strata of an input (or the smallest possible one), with expected errors by region."""
     if plan.largest is None or plan.num_strata is None or plan.fewest is None:
         said = [
             f"Each {section.words} is shuffled by itself. What is stated here is for a smallest stratum of "
@@ -91,7 +91,7 @@ def strata_plan_section(plan: StrataPlan, section: StratifiedSection, num_users:
 
 
 def _crowds(section: StratifiedSection, smallest: int, largest: int, num_strata: int) -> str:
-    """The strata in words, and the number of people who hide each other in each."""
+    """Words for the strata, and for the number of people who hide each other in each."""
     sizes = count_of(smallest, "person", "people")
     if smallest < largest:
         sizes = f"{count(smallest)} to {count(largest)} people"
@@ -103,7 +103,7 @@ def _crowds(section: StratifiedSection, smallest: int, largest: int, num_strata:
 
 
 def _classes(section: StratifiedSection) -> str:
-    """The weighting of people in words; "" without weights."""
+    """Words for the weighting of people; "" without weights."""
     if section.weight is None:
         return ""
     inside = "" if section.by is None else f" of a {printable(section.by)}"
@@ -114,7 +114,7 @@ def _classes(section: StratifiedSection) -> str:
 
 
 def _rounded(section: StratifiedSection, rounding: float, effect: float) -> str:
-    """Effects of rounded and of unequal weights, in words; "" without weights."""
+    """Words for the effects of rounded and unequal weights; "" without weights."""
     if section.weight is None:
         return ""
     moved, cost = in_digits(100 * rounding, "at most", digits=2), in_digits(effect, "", digits=3)
@@ -128,7 +128,7 @@ def _rounded(section: StratifiedSection, rounding: float, effect: float) -> str:
 
 
 def _regions(outcome: ColumnOutcome, stratified: Stratified, estimate: Estimate) -> Section:
-    """All answers in all regions, drawn and as rows; if there are too many, a choice that ignores estimates."""
+    """Section of all answers in all regions, as charts and rows; a fixed choice if they are too many."""
     name, scale = printable(str(stratified.section.by)), scale_of(outcome.release)
     people, overall, label = stratified.people, outcome.release.estimate, outcome.column.label
     targets, drawn_regions = len(overall.target), min(len(people), MOST_DRAWN)
@@ -154,7 +154,7 @@ def _regions(outcome: ColumnOutcome, stratified: Stratified, estimate: Estimate)
 
 
 def _left_out(targets: int, shown: int, regions: int, shown_regions: int, where: str) -> str:
-    """A note on the shown answers and regions if some are left out, whatever their estimates; "" if all are shown."""
+    """Note on the shown answers and regions if some are left out; "" if all are shown."""
     found = []
     if shown < targets:
         found.append(f"the first {count(shown)} of {count(targets)} answers as the task orders them")
@@ -164,7 +164,7 @@ def _left_out(targets: int, shown: int, regions: int, shown_regions: int, where:
 
 
 def _on_terminal(estimate: Estimate, people: Integers, label: str, name: str, scale: Scale) -> Iterable[Block]:
-    """Each answer in each region; if there are too many, the first answers in the regions with most people."""
+    """Lines on each answer in each region; if too many, the first answers in the largest regions."""
     targets = len(estimate.target) // len(people)
     places = sorted(np.argsort(-people, kind="stable")[:_ON_TERMINAL].tolist())
     answers = range(min(targets, max(1, _ROWS_ON_TERMINAL // len(places))))
@@ -190,7 +190,7 @@ def _on_terminal(estimate: Estimate, people: Integers, label: str, name: str, sc
 
 
 def _every_stratum(stratified: Stratified) -> Fold:
-    """Public data and number of people of each stratum."""
+    """Folded table with the public data and number of people of each stratum."""
     columns = [stratified.table[name].tolist() for name in stratified.section.made_from.columns]
     rows = [
         (*(number(value) if isinstance(value, float) else printable(value) for value in row), count(size))

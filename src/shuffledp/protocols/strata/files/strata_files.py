@@ -19,19 +19,19 @@ class StrataFiles(FamilyFiles):
     def around(
         self, section: StratifiedSection, public: Table | None, num_users: int | None, folder: Path
     ) -> Strata | None:
-        """The strata of the people with these public columns; None without columns."""
+        """Strata of the people with these public columns; None without columns."""
         del num_users, folder
         return None if public is None else section.strata(public)
 
     def shuffler(self, column: Column, public: Table | None, num_users: int, folder: Path) -> Shuffler:
-        """The shuffler inside the strata of these people; refused if a stratum has too few."""
+        """Shuffler inside the strata of these people; refused if a stratum has too few."""
         section = cast(StratifiedSection, column.shuffler)
         stratified = section.shuffler(self.around(section, public, num_users, folder))
         section.require_batch(stratified.model(num_users), stratified.strata.table, column)
         return stratified
 
     def checked(self, column: Column, views: Iterator[View], shuffler: Shuffler | None, folder: Path) -> CheckedParts:
-        """The view, which is one part; refused if a stratum has too few people."""
+        """Checked view in one part; refused if a stratum has too few people."""
         del shuffler, folder
         whole = next(views)
         cast(StratifiedSection, column.shuffler).require_batch(whole.shuffle, whole.label_table, column)
@@ -39,7 +39,7 @@ class StrataFiles(FamilyFiles):
 
 
 def each_batch_by_itself(sizes: Sequence[int]) -> StratifiedShuffler:
-    """The shuffler of several batches, each a stratum that is shuffled by itself."""
+    """Shuffler of several batches, with each batch as its own stratum."""
     import numpy as np
 
     numbers = np.repeat(np.arange(len(sizes)), sizes)

@@ -104,14 +104,14 @@ class Strata:
 
     @property
     def design_effect(self) -> float:
-        """Design effect of Kish: the mean squared weight of the people over their squared mean; 1 for equal weights."""
+        """Design effect of Kish: mean squared weight of the people over their squared mean weight."""
         if self.weight is None:
             return 1.0
         return design_effect(np.array(self.sizes), self.table[self.weight])
 
 
 def design_effect(sizes: NDArray[np.integer], weights: Floats) -> float:
-    """Factor by which weights multiply the variance of a mean of this many people with each (Kish 1965, 11.7)."""
+    """Factor by which weights multiply the variance of a mean over people in classes (Kish 1965, 11.7)."""
     return float(sizes.sum() * (sizes @ weights**2) / (sizes @ weights) ** 2)
 
 
@@ -136,7 +136,7 @@ def _checked(column: ArrayLike, people: int) -> Floats:
 
 
 def _classes(region: Integers, weights: Floats, most: int) -> tuple[Integers, Integers]:
-    """Stratum of each person, and region of each stratum; the classes of a region ascend by weight."""
+    """Stratum of each person, and region of each stratum, with classes ascending by weight."""
     order = np.lexsort((weights, region))
     of_person, of_stratum = np.empty(len(region), dtype=np.int64), list[int]()
     for here, people in enumerate(np.split(order, np.flatnonzero(np.diff(region[order])) + 1)):
@@ -147,7 +147,7 @@ def _classes(region: Integers, weights: Floats, most: int) -> tuple[Integers, In
 
 
 def _ends(weights: Floats, most: int) -> list[int]:
-    """End of each class of ascending weights: a change of weight, as near as possible to parts of equal size."""
+    """End of each class of ascending weights, at changes of weight near equal class sizes."""
     people, parts = len(weights), np.arange(1, most) * len(weights) / most
     ties = np.append(np.flatnonzero(np.diff(weights)) + 1, people)
     after = np.searchsorted(ties, parts)

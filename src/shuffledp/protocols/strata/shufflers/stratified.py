@@ -56,7 +56,7 @@ class StratifiedShuffleModel(ColludingShuffleModel):
         return f"a uniform shuffle inside each of {count_of(len(self.sizes), 'stratum', 'strata')}"
 
     def beside_reports(self, columns: str) -> str:
-        """Sentence on the public ``columns`` of a stratum; without any the batches are the strata."""
+        """Sentence on the public ``columns`` of a stratum, or on batches as strata if there are none."""
         if not columns:
             return "Each report is released beside the number of its batch; the strata are these batches."
         return f"Each report is released beside {columns} of its stratum."
@@ -73,7 +73,7 @@ class StratifiedShuffleModel(ColludingShuffleModel):
 
     @property
     def worst_off(self) -> UniformShuffleModel:
-        """Uniform shuffle of the smallest stratum, as if all colluders were in it: the worst case."""
+        """Worst case: uniform shuffle of the smallest stratum, with all colluders in it."""
         return UniformShuffleModel(num_users=max(min(self.sizes) - self.num_colluding, 1))
 
     @property
@@ -116,7 +116,7 @@ class StratifiedShuffler:
         validate.instance_of(Strata, strata=self.strata)
 
     def model(self, num_users: int) -> StratifiedShuffleModel:
-        """Public description; refused for a number of users other than that of the strata."""
+        """Public description of the shuffle, for exactly the number of users in the strata."""
         validate.integer_at_least(1, num_users=num_users)
         if num_users != self.strata.num_users:
             raise validate.invalid(f"the people of the strata, {self.strata.num_users}", num_users=num_users)
@@ -131,7 +131,7 @@ class StratifiedShuffler:
         public: Table | None = None,  # noqa: ARG002 (detached: guarantee 2)
         source: RandomSource | None = None,
     ) -> View:
-        """View whose constructor permutes equal labels, which is the shuffle.
+        """View with the stratum of each report as its label, shuffled inside each label.
 
         Args:
             reports: one row per message, those of one person after each other, in the order of the strata's people.

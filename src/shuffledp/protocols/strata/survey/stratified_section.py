@@ -1,4 +1,4 @@
-"""The keys ``by`` and ``weight`` of a task: a uniform shuffle inside strata made from these public columns."""
+"""Keys ``by`` and ``weight`` of a task: a uniform shuffle inside strata of these public columns."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -33,7 +33,7 @@ _CLOSE = 1e-9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StratifiedSection(ShufflerSection):
-    """A uniform ``[shuffler]`` inside strata, for a task with the top-level key ``by``, ``weight`` or both."""
+    """Table ``[shuffler]`` of a uniform shuffle inside strata, for a task with ``by`` or ``weight``."""
 
     needs_strata: ClassVar[bool] = True
     in_words: ClassVar[str] = "a uniform shuffle inside strata"
@@ -51,13 +51,13 @@ class StratifiedSection(ShufflerSection):
 
     @property
     def beside(self) -> dict[str, Any]:
-        """The given keys among ``by`` and ``weight``, and the number of classes where it is not the usual one."""
+        """Keys ``by`` and ``weight`` if given, and a number of classes unlike the default."""
         classes = {} if self.weight_classes == WEIGHT_CLASSES else {"weight_classes": self.weight_classes}
         return {key: getattr(self, key) for key in self.keys} | classes
 
     @property
     def made_from(self) -> MadeFrom:
-        """Labels of regions and weights, that strata are made from."""
+        """Public columns that strata are made from: labels of regions, and weights."""
         labels, weights = (tuple(filter(None, [name])) for name in (self.by, self.weight))
         return MadeFrom(what="strata", labels=labels, weights=weights)
 
@@ -67,7 +67,7 @@ class StratifiedSection(ShufflerSection):
         return self.weight is not None
 
     def check(self, column: "Column") -> None:
-        """Refuse strata from columns that are not public, and beside messages that add up over everybody together."""
+        """Refuse strata from columns that are not public, or beside messages that add up over all strata."""
         if {*column.inputs, column.people.id}.intersection(self.made_from.columns):
             raise InvalidParameterError(
                 "by and weight must be public columns, other than the private one and people.id; got "
@@ -80,11 +80,11 @@ class StratifiedSection(ShufflerSection):
             )
 
     def fewest_together(self, public: Mapping[str, NDArray[Any]]) -> int | None:
-        """The fewest people in a region; None without regions."""
+        """Number of people in the smallest region; None without regions."""
         return None if self.by is None else int(np.unique(public[self.by], return_counts=True)[1].min())
 
     def attached(self, public: tuple[str, ...]) -> tuple[str, ...]:
-        """The columns that strata are made from; no other column goes to the shuffler."""
+        """Public columns for the shuffler: only the columns of strata."""
         del public
         return self.made_from.columns
 
@@ -93,7 +93,7 @@ class StratifiedSection(ShufflerSection):
         return tuple(column for column in public if column not in self.made_from.columns)
 
     def shuffler(self, grouping: object = None) -> StratifiedShuffler:
-        """The shuffler for these strata; refused without strata."""
+        """Shuffler for these strata; refused without strata."""
         if not isinstance(grouping, Strata):
             raise InvalidParameterError(
                 f"strata must be given for a task with {' and '.join(self.keys)}: they are made from the input. "
@@ -104,14 +104,14 @@ class StratifiedSection(ShufflerSection):
     def shuffler_for(
         self, column: "Column", around: Any = None, *, num_users: int | None = None, progress: Progress | None = None
     ) -> StratifiedShuffler:
-        """The shuffler inside these strata, or, if they are unknown, with as small a stratum as there may be."""
+        """Shuffler inside these strata; if unknown, with the smallest allowed stratum."""
         del progress
         if around is None and num_users is not None:
             return self.at_worst(num_users, column.release.minimum_batch)
         return self.shuffler(around)
 
     def require_planned(self, column: "Column", num_users: int, around: Any = None) -> None:
-        """Refuse planned strata of which one has fewer people than the smallest batch."""
+        """Refuse planned strata with fewer people in one than the smallest batch."""
         if isinstance(around, Strata):
             shuffle = self.shuffler(around).model(num_users)
             self.require_batch(shuffle, around.table, column, planned=True)
@@ -119,7 +119,7 @@ class StratifiedSection(ShufflerSection):
     def family_plan(
         self, column: "Column", around: Any, shuffler: Shuffler, *, progress: Progress | None = None
     ) -> "StrataPlan":
-        """The plan of the strata, or of the smallest possible one if they are unknown."""
+        """Plan of the strata, or of the smallest possible stratum if they are unknown."""
         del column, progress
         return StrataPlan.of(cast(StratifiedShuffler, shuffler), known=around is not None)
 
@@ -128,21 +128,21 @@ class StratifiedSection(ShufflerSection):
         return Strata.of(public.columns, by=self.by, weight=self.weight, weight_classes=self.weight_classes)
 
     def at_worst(self, num_users: int, least: int) -> StratifiedShuffler:
-        """Stratified shuffler whose smallest stratum has the fewest people with which anything is released."""
+        """Stratified shuffler with the fewest people allowed in its smallest stratum."""
         smallest = np.arange(num_users) < (least if num_users >= 2 * least else num_users)
         return StratifiedShuffler(Strata.of({"stratum": smallest}, by="stratum"))
 
     def analyzer(self, analyzer: Analyzer[Any]) -> StratifiedAnalyzer:
-        """The analyzer of all people and of each region, from the analyzer of one stratum."""
+        """Analyzer of all people and of each region, from a stratum's analyzer."""
         return StratifiedAnalyzer(analyzer=analyzer, by=self.by, weight=self.weight)
 
     def divided(self, column: "Column", whole: View, estimate: Estimate) -> "tuple[Estimate, Stratified | None]":
-        """The estimate of everybody, and the estimates by region."""
+        """Estimate for all people, and the results by region."""
         found = cast(StratifiedEstimate, estimate)
         return found.everybody, Stratified.of(column, whole, found.regions)
 
     def could_have_made(self, view: View) -> bool:
-        """Whether the view has the number of reports that its description gives each stratum, and a fitting table."""
+        """Whether the view has the described number of reports in each stratum, and a fitting table."""
         shuffle, table = view.shuffle, view.label_table
         if not isinstance(shuffle, StratifiedShuffleModel) or view.labels is None or table is None:
             return False
@@ -160,7 +160,7 @@ class StratifiedSection(ShufflerSection):
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """The given keys among ``by`` and ``weight``."""
+        """Keys ``by`` and ``weight`` that are given."""
         return tuple(name for name in ("by", "weight") if getattr(self, name) is not None)
 
     @property
@@ -211,7 +211,7 @@ class StratifiedSection(ShufflerSection):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StrataPlan(FamilyPlan):
-    """The planned strata; only the smallest one where only the task is known.
+    """Plan of the strata; of the smallest one if only the task is known.
 
     Args:
         smallest: people of the smallest stratum, the fewest with whom anything is released if only the task is known.
@@ -232,7 +232,7 @@ class StrataPlan(FamilyPlan):
 
     @classmethod
     def of(cls, shuffler: StratifiedShuffler, *, known: bool) -> Self:
-        """The plan of a shuffler inside the strata of an input, or inside the smallest possible stratum."""
+        """Plan of a shuffler inside the strata of an input, or inside the smallest possible stratum."""
         strata = shuffler.strata
         if not known:
             return cls(smallest=min(strata.sizes))
@@ -247,7 +247,7 @@ class StrataPlan(FamilyPlan):
 
 
 def _people(table: Table, by: str | None, sizes: Sequence[int]) -> NDArray[np.int64]:
-    """Number of people in each region, in the order of names; of all people where there are no regions."""
+    """Number of people in each region by name, or of all people without regions."""
     regions = np.zeros(len(table)) if by is None else table[by]
     _, region = np.unique(regions, return_inverse=True)
     return np.bincount(region, weights=sizes).astype(np.int64)
@@ -303,7 +303,7 @@ class Stratified(ShuffleResult):
 def inside_strata(
     section: ShufflerSection, by: Any = None, weight: Any = None, weight_classes: Any = WEIGHT_CLASSES
 ) -> ShufflerSection:
-    """The section of a task with these keys; ``section`` unchanged if neither column is named.
+    """Section of a task with these keys; ``section`` itself without a column.
 
     Raises:
         InvalidParameterError: for a key of the wrong type, another shuffle than the uniform one, or classes of no

@@ -1,4 +1,4 @@
-"""Strata: parallel composition over disjoint people, whose stratum is public and fixed whatever they answer.
+"""Strata: parallel composition over disjoint people in public and fixed strata.
 
 What is seen of different strata is independent, and one person's answer changes the reports of her own stratum alone.
 So she is guaranteed what a uniform shuffle of her stratum's people guarantees, and everybody what the smallest does:
@@ -25,7 +25,7 @@ _ANY_DELTA = 0.5
 
 
 class StrataUpper(Theorem):
-    """Bound for strata: the best bound for a uniform shuffle of the smallest stratum.
+    """Upper bound for strata: the best bound for a uniform shuffle of the smallest stratum.
 
     Args:
         uniform: the theorems to choose from; those of another kind of bound are left out.
@@ -44,7 +44,7 @@ class StrataUpper(Theorem):
         return super().concerns(model) and _is_stratified(model)
 
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
-        """Hypotheses: strata that are public and fixed, two honest people in each, and a bound for the smallest."""
+        """Hypotheses: public and fixed strata, two honest people in each, and a bound for the smallest."""
         known, smallest = _is_stratified(model), _smallest(model).num_users
         value = f"shuffler {model.shuffle.kind!r}"
         inside = Hypothesis("uniform-in-strata", "a uniform shuffle inside each stratum", value, known)
@@ -84,7 +84,7 @@ class StrataUpper(Theorem):
         return self._least_or_most([says_nothing, *(each.curve(smallest, epsilons=epsilons) for each in fast)])
 
     def _best(self, model: ProtocolModel, delta: float) -> tuple[float, list[Theorem]]:
-        """Best epsilon and the first theorem that gives it; where none applies, the trivial one."""
+        """Best epsilon for the smallest stratum, with its theorem, or the trivial theorem if none applies."""
         smallest, anyway = _smallest(model), model.local.epsilon0 if self.kind.promises else 0.0
         applying = self._applying(model, delta)
         found = [(each.epsilon(smallest, delta=delta), each) for each in applying if not each.is_costly]
@@ -96,11 +96,11 @@ class StrataUpper(Theorem):
         return best, [theorem for epsilon, theorem in found if epsilon == best][:1]
 
     def _least_or_most(self, found: Sequence[float] | Sequence[Floats]) -> Floats:
-        """Best of bounds: the least of upper bounds, the largest of lower bounds."""
+        """Best of several bounds: the least upper bound, or the largest lower bound."""
         return np.asarray(np.min(found, axis=0) if self.kind.promises else np.max(found, axis=0))
 
     def _applying(self, model: ProtocolModel, delta: float) -> list[Theorem]:
-        """Theorems that apply to the smallest stratum, without those that another one supersedes."""
+        """Theorems that apply to the smallest stratum, without superseded ones."""
         if not _is_stratified(model):
             return []
         smallest = _smallest(model)
@@ -110,7 +110,7 @@ class StrataUpper(Theorem):
 
 
 class StrataLower(StrataUpper):
-    """Lower bound for strata: the largest lower bound of the smallest stratum, which holds for all of them."""
+    """Lower bound for strata: the largest lower bound for the smallest stratum."""
 
     id = "strata-lower"
     citation = "lower bounds for the people of the smallest stratum"
