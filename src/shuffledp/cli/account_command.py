@@ -130,7 +130,7 @@ def account(
 
 
 def _about_sharp(found: "Examination", *, sharp: bool) -> str:
-    """Remark about bounds that take seconds: that they may promise less, or why they cannot; "" if there is none."""
+    """Remark that slow bounds may promise less, or why they cannot; "" if there is none."""
     from shuffledp.accounting import may_be_sharper, why_not_sharper
 
     share = found.delta / found.releases
@@ -241,7 +241,7 @@ def _found_at_once(model: "ProtocolModel", delta: float) -> "Section":
 def _needed(
     asked: "Asked", half_width: float, target: float | None, honest_fraction: float, *, published_only: bool
 ) -> "tuple[PeoplePlan, ProtocolModel]":
-    """The number of people for a wanted error, for a randomizer without a task, and the protocol of as many."""
+    """Plan of the people for a wanted error without a task, and the protocol of that many people."""
     from shuffledp.core.local_models import FrequencyModel, MeanModel, ProtocolModel
     from shuffledp.planning import PeoplePlan, fewest_people, people_for
     from shuffledp.randomizers import model_of_kind

@@ -187,7 +187,7 @@ def _run_quietly(asked: Sequence[int]) -> None:
 
 
 def _in_options(message: str) -> str:
-    """An error of the library in the words of the command line, if it is about a given option."""
+    """Error of the library in terms of the command line's options, if it is about one."""
     name, must, rest = message.partition(" must ")
     option = named({**PARAMETERS, "num_users": "users", "orders": "renyi"}.get(name, name))
     if option in {each.partition("=")[0] for each in sys.argv}:

@@ -188,7 +188,7 @@ def close(
 
 
 def _close_at_all(collection: "Collection", body: bytes, client: "httpx.Client") -> list[RemoteProtocolError]:
-    """Errors of the hosts that could not be told to close; with one shuffler its error is raised at once."""
+    """Errors of hosts that could not be told to close; a single shuffler's error is raised at once."""
     from shuffledp.parties.service.client import answer_to
     from shuffledp.parties.wire.closing import CLOSE_TYPE
 

@@ -1,4 +1,4 @@
-"""The command `difference`: what two numbers of releases differ by, from what is released alone."""
+"""The command `difference`: the difference of two released numbers, from released data alone."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -128,7 +128,7 @@ def _chosen(file: "ReleasedFile", value: str | None) -> "list[ReleasedNumbers]":
 
 
 def _require_targets(columns: "list[ReleasedNumbers]", targets: "list[str] | tuple[()]") -> None:
-    """Refuse an option that a question does not have, by the question's name."""
+    """Refuse a target that a question does not have; the error names the question."""
     from shuffledp.core.text import printable
 
     for each in columns:

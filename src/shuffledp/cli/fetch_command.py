@@ -48,13 +48,13 @@ def fetch(
 
 
 class Waiting:
-    """Line on the error stream whenever the shuffler begins or ceases to answer."""
+    """Notices on the error stream whenever the shuffler begins or ceases to answer."""
 
     def __init__(self, once: bool) -> None:
         self._said = once  # the last that was said; a wait of one request is not worth a word
 
     def __call__(self, is_reached: bool) -> None:
-        """Say how it is, if it is not as it was said last."""
+        """Print whether the shuffler answers, if that has changed."""
         if is_reached != self._said and not screen().quiet:
             line = "Waiting for the close. Stop it at any time, and run the same command again."
             typer.echo(line if is_reached else "The shuffler does not answer; trying again.", err=True)

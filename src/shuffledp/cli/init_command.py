@@ -25,7 +25,7 @@ _TIMES = {1: "once", 2: "twice"}
 
 
 def _known_kind(typed: str) -> str:
-    """A kind of first task file; others are refused as an option with a list of choices refuses them."""
+    """A kind of first task file; any other text is refused with a list of the kinds."""
     from shuffledp.survey.task_templates import titles
 
     if typed not in (known := titles()):
@@ -105,7 +105,7 @@ class _Wanted:
         return [self._asked_of(each) for each in found]
 
     def _unseen(self, columns: tuple[str, ...]) -> "Asked":
-        """The question for columns of which nothing is known but the name."""
+        """Question for columns of which only the names are known."""
         from shuffledp.survey.task_templates import Asked, columns_and_lists, form_of
 
         form = form_of(self.kind_of(columns[0]) or self.title)
@@ -145,7 +145,7 @@ def _with_kinds(values: "Sequence[str]", kind: str | None) -> tuple[tuple[str, .
 
 
 def _sum_for(kind: str | None, chosen: str | None, *, of_lists: bool = False) -> str:
-    """The protocol of a sum: the chosen one; else that of lists for lists, the answer of a terminal, or the usual."""
+    """Protocol of a sum: the chosen one, the one for lists, one typed at a terminal, or the usual one."""
     from shuffledp.survey.task_templates import OF_LISTS, SUMS
 
     if chosen is not None and kind != "sum":
@@ -259,7 +259,7 @@ def _note(output: Path, wanted: _Wanted, asked: "Sequence[Asked]", found: "Seque
 def _write(
     file: Path, wanted: _Wanted, asked: "Sequence[Asked]", found: "Sequence[Found]", answers: Path | None
 ) -> None:
-    """Write the task; a task from a table gets a number of people and a smallest batch with which it runs on it."""
+    """Write the task; from a table, with a number of people and a smallest batch that fit it."""
     from shuffledp.files.looked_through import fit_of
     from shuffledp.survey.task_templates import task_text
 

@@ -173,7 +173,7 @@ def _household(
 def _examined(
     model: "ProtocolModel", about: dict[str, Any], *, adversary: str, compare: bool, whole: bool
 ) -> "TargetExamination | Comparison":
-    """Examination of one person's leakage; the comparison alone if the rest is not known and not ``whole``."""
+    """Examination of one person's leakage; only the comparison if the rest is unknown and not ``whole``."""
     from shuffledp.planning.guaranteed_leakage import compare_guaranteed, examine_guaranteed
 
     try:

@@ -1,4 +1,4 @@
-"""The commands of a privacy ledger: a cap for all releases about the same people, and what is left of it."""
+"""The commands of a privacy ledger: a cap on all releases about the same people, and its use."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -168,7 +168,7 @@ def void(
 def counting(
     ledger: Path | None, task: "Task", population: str, *, are_seen: bool = False
 ) -> "Iterator[Callable[[Outcome, Path], Outcome]]":
-    """Context of a run whose release a ledger counts, if there is one: reserved before, and taken back if it fails.
+    """Context of a run that a ledger counts: its release is reserved first, and taken back on failure.
 
     Yields:
         Function that writes the ledger's mark into the files of a release, and the release into the ledger.
@@ -185,7 +185,7 @@ def counting(
 
 @contextmanager
 def reserving(ledger: Path | None, population: str = "") -> "Iterator[Callable[[Collection], None]]":
-    """Context in which the files of a collection are written, whose release a ledger reserves, if there is one."""
+    """Context for writing a collection's files, whose release a ledger, if given, reserves."""
     _require_ledger(ledger, population)
     if ledger is None:
         yield lambda _: None
@@ -212,7 +212,7 @@ def _destroyed(collection: Path, ca: Path | None) -> str:
 
 
 def _require_ledger(ledger: Path | None, population: str) -> None:
-    """Refuse a population where there is no ledger that names it."""
+    """Refuse a population without a ledger."""
     if population and ledger is None:
         raise InvalidParameterError(f"--population must be left out without --ledger; got population={population!r}.")
 

@@ -136,7 +136,7 @@ def _plan_weeks(
     *,
     as_json: bool,
 ) -> None:
-    """Print what the same people lose who answer every week, and how far estimates err."""
+    """Print the loss of people who answer every week, and the errors of estimates."""
     from shuffledp.documents.plans.weeks_document import weeks_document
     from shuffledp.survey import Task, plan_weeks
 
@@ -146,7 +146,7 @@ def _plan_weeks(
 
 
 def _require_left_out(given: Mapping[str, object], beside: str) -> None:
-    """Refuse options that say nothing beside another one."""
+    """Refuse options that have no effect beside another option."""
     for name, value in given.items():
         if value is not None:
             raise InvalidParameterError(f"--{name} must be left out beside {beside}.")

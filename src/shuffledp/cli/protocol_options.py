@@ -116,7 +116,7 @@ class Asked(ProtocolOptions):
         return said if isinstance(said, int) else None
 
     def share(self, others: str) -> str:
-        """A clause: results are about one of several columns; ``others`` says what the rest add; "" for one column."""
+        """Clause that results are about one of several columns, with ``others`` on the rest; "" for one column."""
         if self.read is None or len(self.read.columns) == 1:
             return ""
         return f"About column {self._column(self.read).value!r} alone, {others}"
@@ -199,7 +199,10 @@ def _wrong(option: str, condition: str, value: object) -> InvalidParameterError:
 
 
 def check_people(task: "Task", people: Path | None) -> None:
-    """Refuse a table of people that the task does not need, and a missing one that it needs; strata need none."""
+    """Refuse a table of people that a task does not need, and a missing one that it needs.
+
+    Strata are not checked.
+    """
     if task.shuffler.needs_strata:
         return
     if task.shuffler.needs_groups == (people is None):
@@ -213,7 +216,7 @@ def check_people(task: "Task", people: Path | None) -> None:
 def read_surroundings(
     task: "Task", folder: Path, *, users: int | None, people: Path | None, progress: Progress
 ) -> dict[str, Any]:
-    """Groups or strata of the people, or graphs of walks, as a task's shuffler needs them: keywords of `survey.plan`.
+    """Groups, strata or graphs that a task's shuffler needs, as keyword arguments of `survey.plan`.
 
     `check_people` has been asked; ``users`` take part, for a graph that is drawn.
     """

@@ -307,7 +307,7 @@ async def _take_part(
 def _transport(
     terms: "RelayTerms", key: "MemberKey | None", folder: Path | None, ca: Path | None, patience: float
 ) -> "Iterator[Transport]":
-    """Transport of letters by a shared folder, or else by the post office; without a key it can only receive."""
+    """Transport of letters by a shared folder or by the post office; without a key only for receiving."""
     from shuffledp.core import validate
     from shuffledp.parties.relay.folder_transport import FolderTransport
     from shuffledp.parties.relay.http_transport import HttpTransport

@@ -228,7 +228,7 @@ def show_release(outcome: "Outcome", document: "Document", folder: Path, *, as_j
 
 
 def _warn_of_release(output: Path, task: "Task") -> None:
-    """Warn if a folder holds a release of the same task: a new release replaces it, but does not undo it."""
+    """Warn if a folder holds a release of the same task, which a new release replaces but does not undo."""
     try:
         held = json_of((output / "statement.json").read_bytes())
     except (OSError, ValueError, RecursionError):
@@ -326,7 +326,7 @@ def _require_apart(inputs: Sequence[Path], output: Path) -> None:
 
 
 def _require_parquet(output: Path) -> None:
-    """Refuse a file name with the ending of a format that reports and views are not written in."""
+    """Refuse an output with the ending of another format than Parquet."""
     if output.suffix.lower() not in ("", ".parquet", ".pq"):
         raise InvalidParameterError(
             "output must be the name of a Parquet file, such as reports.parquet: reports and views are written in no "

@@ -52,7 +52,7 @@ def status_of(collection: "Collection", ca: Path | None, *, patience: float = _P
 
 
 def _status_of_all(folder: Path, ca: Path | None, *, as_json: bool) -> None:
-    """Ask about each collection in a folder; one that nobody answers about keeps the others from nothing."""
+    """Show the state of each collection in a folder; silent hosts do not stop the others."""
     from shuffledp.documents.collections.sending_document import statuses_document
     from shuffledp.survey import Collection
 

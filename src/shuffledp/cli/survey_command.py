@@ -1,4 +1,4 @@
-"""The commands of a survey that `survey new` has made: how it stands, reminders, its close and its result."""
+"""The commands of a survey made by `survey new`: its state, reminders, close and result."""
 
 import sys
 import threading
@@ -184,7 +184,7 @@ def run_local(survey: "SurveyFolder", ledger: Path | None = None) -> None:
 
 
 def _read_line(asked: threading.Event) -> None:
-    """Set the event when a line is entered; a closed input is none."""
+    """Set the event when a line is entered, but not when the input is closed."""
     if sys.stdin.readline():
         asked.set()
 
@@ -200,7 +200,7 @@ def _finish_local(survey: "SurveyFolder", ledger: Path | None) -> None:
 def _finish_at_mix(
     survey: "SurveyFolder", collection: "Collection", ca: Path | None, ledger: Path | None, *, publish: bool
 ) -> None:
-    """Close a survey at its mix, write its release, and publish what came of it."""
+    """Close a survey at its mix, write its release, and publish the result if asked to."""
     from shuffledp.documents.collections.survey_document import published_document
     from shuffledp.parties.organizer import mix_survey
 
@@ -242,7 +242,7 @@ def _close(survey: "SurveyFolder", collection: "Collection", ca: Path | None) ->
 
 @contextmanager
 def _mix(collection: "Collection", ca: Path | None, url: str = "") -> "Iterator[MixClient]":
-    """Client of a mix that takes the answers of a collection in: the one at this address, or the first."""
+    """Client of a mix that takes a collection's answers: the mix at this address, or the first."""
     from shuffledp.parties.organizer.mix_client import MixClient
     from shuffledp.parties.service.client import new_client
 
@@ -251,7 +251,7 @@ def _mix(collection: "Collection", ca: Path | None, url: str = "") -> "Iterator[
 
 
 def _check_page(survey: "SurveyFolder", collection: "Collection", ca: Path | None) -> None:
-    """Compare the page that people are served with the link; where a third party serves it, say what it needs."""
+    """Compare the served page with the link; where a third party serves it, say what is needed."""
     from shuffledp.parties.organizer.page_check import check_page
     from shuffledp.parties.service.client import new_client
     from shuffledp.survey.trusted_parties import serves_page

@@ -1,4 +1,4 @@
-"""The command `survey new`: a survey on this machine for phones in its network, or through a mix for all people."""
+"""The command `survey new`: a survey for phones in this network, or through a mix for all people."""
 
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -25,7 +25,7 @@ _ALONE = "where one operator runs everything"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asking:
-    """Options of what is asked, and of how it reads."""
+    """Options of a survey's questions, and of its name, language and contact."""
 
     answers: Annotated[str, typer.Option(metavar="No,Yes", help="All possible answers.")] = "No,Yes"
     questions: Annotated[
@@ -251,7 +251,7 @@ def _terms(
     alone: str = "",
     hosts: int = 1,
 ) -> "SurveyTerms":
-    """Terms of a survey, with what follows from the number of people where it was left out."""
+    """Terms of a survey; options left out follow from the number of people."""
     from shuffledp.survey.survey_terms import SurveyTerms, epsilon0_for, minimum_for
 
     people = invited if invited and promising.sums else promising.people or invited

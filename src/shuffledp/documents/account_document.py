@@ -154,7 +154,7 @@ def _theorems(found: Examination) -> Section:
 
 
 def _listed(findings: Sequence[Finding], own: frozenset[int] = frozenset()) -> Table:
-    """Result of each theorem, one row each."""
+    """Table with the result of each theorem, one row each."""
     columns = (Column("theorem", left=True), Column("epsilon"), Column("", left=True, folds=True))
     return Table("", columns, tuple((each.theorem, *_what(each)) for each in findings), own=own)
 

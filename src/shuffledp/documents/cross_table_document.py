@@ -108,7 +108,7 @@ def _missing(estimate: CrossTable, write: Callable[..., str]) -> str:
 
 
 def _difference(estimate: CrossTable, *, plain: bool = False) -> str:
-    """Sentence on the difference of the rows' shares in a table of two rows and two columns; "" for any other."""
+    """Sentence on the difference of the rows' shares in a two-by-two table; "" for any other table."""
     found = estimate.differences
     if len(found.target) > 1:
         return ""

@@ -169,7 +169,7 @@ def why_unsampled(release: Release) -> str:
 
 
 def _sentences(outcome: ColumnOutcome, scale: Scale) -> Iterable[str]:
-    """Meaning of the intervals and of the estimates."""
+    """Sentences on the meaning of the intervals and of the estimates."""
     estimate, local = outcome.release.estimate, outcome.model.local
     which = "Each interval by itself covers" if len(estimate.target) > 1 else "The interval covers"
     covers = f"{which} the truth about these people in about {estimate.level * 100:.4g}% of all runs."

@@ -1,4 +1,4 @@
-"""Forms in which kinds of estimates are shown: rows with a picture, a histogram with quantiles, or a cross table.
+"""Forms in which estimates are shown: rows with a picture, a histogram, or a cross table.
 
 A new kind of estimate is a form here and a line in ``FORMS``; whoever shows estimates asks their form.
 """
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class EstimateForm:
-    """Form of an estimate whose rows are shown one by one, largest first if their names have no order."""
+    """Form of an estimate whose rows are shown one by one, the largest first unless names have an order."""
 
     estimate: Any
     scale: Scale

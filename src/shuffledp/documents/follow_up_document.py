@@ -26,7 +26,7 @@ def asked_after(column: PrivateColumn) -> str:
 
 
 def asked_in_plan(column: PrivateColumn, standard_error: float) -> Iterable[Block]:
-    """Sentences of a plan on shares among those asked; nothing where everybody is asked."""
+    """Sentences of a plan on shares among the people asked; nothing where everybody is asked."""
     if column.after is None:
         return ()
     return told(

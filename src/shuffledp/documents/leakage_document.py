@@ -138,7 +138,7 @@ def _measures(found: TargetExamination) -> Table:
 
 
 def _number(value: float, relation: str = "") -> str:
-    """A number of leakage; exact ones are rounded to nearest, since they are no promise."""
+    """Number of a leakage in digits; exact numbers, which promise nothing, are rounded to nearest."""
     return "inf" if math.isinf(value) else in_digits(value, "" if relation == "exactly" else relation, digits=_DIGITS)
 
 

@@ -76,7 +76,7 @@ def page_of(document: Document, *, drawn: "dict[str, Drawn] | None" = None) -> b
 
 
 def top_of(document: Document) -> str:
-    """HTML of the top of a document, in the order of its page, for a notebook; styles stay inside."""
+    """HTML of the top of a document, for a notebook; its styles do not reach the rest."""
     template = _environment({}).get_template("notebook.html.j2")
     return printable(template.render(page=document, sections=_arranged(document)), lines=True)
 

@@ -1,4 +1,4 @@
-"""Origin of a result in words, and the means to check that it is of the same task; never data."""
+"""Origin of a result in words, and means to check that it is of the same task, without data."""
 
 import platform
 from collections.abc import Iterable, Iterator, Mapping

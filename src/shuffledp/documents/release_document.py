@@ -141,7 +141,7 @@ def write_memory_page(release: Release, folder: Path) -> None:
 def write_release(
     outcome: Outcome, folder: Path, *, figures: bool = True, result: str | None = None
 ) -> tuple[Outcome, Document]:
-    """Write a page for each private column, and one for all blocks; returns the outcome and the last page.
+    """Write a page for each private column and one for the task; returns the outcome and the last page.
 
     ``result`` is the address where a collection said that they will be.
     """
@@ -285,7 +285,7 @@ def with_places(document: Document, outcome: Outcome, folder: Path) -> Document:
 
 
 def _alone(outcome: Outcome) -> tuple[Section, ...]:
-    """A note on other releases about the same people: the cap of a ledger, or that none are counted."""
+    """Note on other releases about the same people: a ledger's cap, or that no others are counted."""
     if outcome.ledger is not None:
         return (Section(anchor="alone", title="", blocks=told(outcome.ledger.remark, on=TERMINAL)),)
     if outcome.earlier or _withdrawn(outcome) or outcome.statements[0].guarantee.is_trivial:

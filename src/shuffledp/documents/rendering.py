@@ -95,7 +95,7 @@ class _Room:
 
 
 def _aligned(panels: Sequence[Panel], rooms: Sequence[_Room]) -> list[_Room]:
-    """Rooms in which all panels with names of curves are equally wide, so that their axes can be compared."""
+    """Rooms of panels, made equally wide where curves have names, so that axes can be compared."""
     named = [any(isinstance(mark, Name) for mark in panel.marks) for panel in panels]
     right = max((room.right for room, has_names in zip(rooms, named, strict=True) if has_names), default=0.0)
     return [replace(room, right=right) if has_names else room for room, has_names in zip(rooms, named, strict=True)]

@@ -75,7 +75,7 @@ def hiding(model: ProtocolModel, one: str, many: str) -> str:
 
 
 def small_sample(column: "Column", people: int, error: ExpectedError, found: Estimate | None = None) -> str:
-    """A warning about wide intervals of a share for this number of people; "" if they are not wide.
+    """A warning about wide intervals of a share for this number of people; "" without wide intervals.
 
     Where intervals that were ``found`` are not those of the normal law, the longest of them are meant.
     """
@@ -146,7 +146,7 @@ def epsilon0_of(local: LocalModel) -> str:
 
 
 def said_alone(local: LocalModel) -> str:
-    """A note on the loss of a single report if it is large, but not a danger; "" otherwise."""
+    """A note on a large loss of a single report; "" if the loss is small, or a danger."""
     alone = lone_guess(local)
     return alone.sentence if alone is not None and alone.is_said and not alone.warning else ""
 
@@ -283,7 +283,7 @@ class Scale:
 
 
 def decimals_for(errors: Iterable[float]) -> int:
-    """Digits after the point that show two digits of the smallest of these errors that is no 0; at most six."""
+    """Digits after the point that show two digits of the smallest error above 0; at most six."""
     positive = [error for error in errors if error > 0]
     return min(max(1 - math.floor(math.log10(min(positive))), 0), 6) if positive else 1
 
@@ -354,7 +354,10 @@ class Loss:
 
 
 def _one_in(delta: float, relation: str) -> str:
-    """A remainder as "one in ...", rounded as the relation says; a smaller denominator is a larger share."""
+    """A remainder in words, as "one in ...", rounded as the relation says.
+
+    A smaller denominator is a larger share.
+    """
     if delta < 1 / _MOST_OF_ALL:
         return f"less than one in {count(_MOST_OF_ALL)}" if delta else ""
     every = 1 / Fraction(in_digits(delta, relation, digits=15).replace(",", ""))

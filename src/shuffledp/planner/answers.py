@@ -1,4 +1,4 @@
-"""Answers to questions of the planner, both as JSON: numbers of plan, account and leakage, in words of documents.
+"""Answers to the planner's questions, as JSON: numbers and words of plan, account and leakage.
 
 `answer` does no I/O of its own: it may run in a process, or in the browser itself.
 """
@@ -89,7 +89,7 @@ def _choices(_: Question) -> Answer:
 
 
 def _promise(question: Question) -> Answer:
-    """Statements of the task, their cost, the parties that they trust, and what is left without those parties."""
+    """Statements of the task, their cost, the trusted parties, and the protection left without them."""
     column = question.column()
     column.require_people(question.people, planned=True)
     shuffler = question.shuffle(column)
@@ -140,7 +140,7 @@ def _guesses(question: Question) -> Answer:
 
 
 def _ways(question: Question) -> Answer:
-    """Parts of the page of a plan about all ways to the same result; none but for means and sums of numbers."""
+    """Sections on all ways to the same result; empty but for means and sums of numbers."""
     planned = plan(Task.from_dict(question.task()), question.people, alone=True)
     found = [
         section for family in documents_of_families() for section in family.page_sections(planned, planned.columns[0])
@@ -195,7 +195,7 @@ def warm_up() -> None:
 
 
 def _examination(question: Question, model: ProtocolModel, stated: tuple[PrivacyStatement, ...]) -> Examination:
-    """Bracket of all repetitions; for one release it is taken from the statements."""
+    """Bounds on the loss of all repetitions; for one release they are taken from the statements."""
     if question.repetitions > 1:
         return examine(model, delta=question.delta, releases=question.repetitions)
     lower = next((each for each in stated if each.kind is Kind.LOWER_BOUND and epsilon_of(each.guarantee) > 0), None)

@@ -131,7 +131,7 @@ class Question(Described):
         }
 
     def _section(self) -> type[SurveyQuestion]:
-        """The section of the randomizer, of the question asked for or of the usual one."""
+        """Section class of the randomizer, for the question asked for or its usual question."""
         if not self.question:
             return randomizers()[self.randomizer]
         validate.one_of(QUESTIONS, question=self.question)
@@ -164,7 +164,7 @@ class Question(Described):
 
     @property
     def commands(self) -> tuple[str, ...]:
-        """Commands that ask the library the same, or more, about the task file, after those that make its people."""
+        """Commands that tell the same or more about the task, after commands that make its people."""
         found, people = [], ""
         if KINDS[self.shuffler].about == "groups":
             people = f" --input {PEOPLE_FILE}"

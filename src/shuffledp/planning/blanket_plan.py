@@ -1,4 +1,4 @@
-"""Plan of responses under a blanket: how many messages hide them at which loss, and where they beat other ways."""
+"""Plan of a response hidden under a blanket of random messages: messages that each loss needs."""
 
 import math
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ _FEW = 10.0  # messages of a person, at most, where it is named
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlanketOption(Described):
-    """Response under a blanket at a central loss.
+    """Response under a blanket of random messages, at one central loss.
 
     Args:
         epsilon: central loss, in nats.
@@ -43,7 +43,7 @@ class BlanketOption(Described):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlanketPlan(FamilyPlan):
-    """Responses under a blanket at several losses, at one remainder ``delta``; ``is_better`` than a task's own way."""
+    """Responses under a blanket at several losses; ``is_better`` if they beat the task's own way."""
 
     key: ClassVar[str] = "blanket"
     delta: float
@@ -57,7 +57,7 @@ class BlanketPlan(FamilyPlan):
 
 
 def blanket_errors(model: BlanketModel, num_users: int) -> ExpectedError:
-    """Expected errors of a category that as many people hold as any other."""
+    """Expected errors of a category's share under a blanket, where all categories are equally common."""
     share = 1 / model.domain_size
     return ExpectedError(
         at=f"a frequency of 1/{model.domain_size}",
@@ -70,7 +70,7 @@ def blanket_errors(model: BlanketModel, num_users: int) -> ExpectedError:
 def messages_for(
     protocol: ProtocolModel, epsilon0: float, domain_size: int, *, epsilon: float, delta: float
 ) -> BlanketedResponseModel | None:
-    """Model with the fewest messages that lose at most ``epsilon`` to everybody who sees what is released.
+    """Model with the fewest blanket messages whose central loss is at most ``epsilon``.
 
     Args:
         protocol: of the shuffle, with those who may be fake; its randomizer does not matter.
@@ -123,7 +123,7 @@ def _option(protocol: ProtocolModel, epsilon0: float, size: int, epsilon: float,
 
 
 def blanket_plan(protocol: ProtocolModel, delta: float) -> BlanketPlan | None:
-    """Messages that a response under a blanket needs at several losses; None for other protocols."""
+    """Plan of the blanket messages needed at several losses; None for a protocol without a blanket."""
     local = protocol.local
     if not isinstance(local, BlanketModel):
         return None
@@ -132,7 +132,7 @@ def blanket_plan(protocol: ProtocolModel, delta: float) -> BlanketPlan | None:
 
 
 def better_blanket(protocol: ProtocolModel, delta: float, standard_error: float) -> BlanketPlan | None:
-    """Response under a blanket that errs far less than another way with this error, at its central loss; None if none.
+    """Response under a blanket that errs far less at the same central loss; None without one.
 
     Of the local losses tried, the least with far less variance, and with few messages, is taken.
     """

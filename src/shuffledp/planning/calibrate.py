@@ -224,7 +224,7 @@ def _typical_epsilon0(target: float, delta: float, users: float) -> float:
 
 
 def _typical_users(target: float, delta: float, loss: float) -> float:
-    """First guess of the number of people, by the same limit."""
+    """First guess of the number of people, by the limit of many people."""
     square = max(target, 1e-100) ** 2  # a target of 1e-300 would underflow to 0
     return 4 * -math.log(delta) * math.exp(min(loss, LARGEST_EPSILON0)) * math.tanh(loss / 2) ** 2 / square
 
@@ -252,7 +252,7 @@ class _Accountant:
         return epsilon_of(self.statement(model).guarantee)
 
     def excess(self, model: ProtocolModel) -> float:
-        """Log of the stated epsilon over the target: at most 0 where the target is met, and above 0 elsewhere."""
+        """Log of the ratio of the stated epsilon to the target; at most 0 where the target is met."""
         stated = self.epsilon(model)
         if stated > self.target:
             return max(math.log(stated / self.target), sys.float_info.min)
@@ -275,7 +275,7 @@ class _Accountant:
 
 @dataclass(slots=True)
 class Search:
-    """Search between two ends for the value closest to the hard end at which a measure is at most 0.
+    """Search for the value closest to the hard end of a range at which a measure is at most 0.
 
     Every evaluation shrinks the bracket (met, missed]. The next value is where the chord through both ends crosses 0,
     moved by a margin towards the farther end, so that the ends close in alternately; after a step that gained less than
@@ -295,7 +295,7 @@ class Search:
     width: float = math.inf  # of the bracket before the last step, as a ratio's logarithm
 
     def solve(self, guess: float) -> float | None:
-        """Hardest value found at which the measure is at most 0; None if the easiest one is above 0."""
+        """Value nearest the hard end at which the measure is at most 0; None if none is found."""
         self._enclose(min(max(guess, min(self.easiest, self.hardest)), max(self.easiest, self.hardest)))
         while self.met and self.missed and not self._done(self.met[0], self.missed[0]):
             self._evaluate(self._next(self.met, self.missed))
@@ -304,7 +304,7 @@ class Search:
         return self.met[0] if self.met else None
 
     def _enclose(self, guess: float) -> None:
-        """Walk in growing steps from the guess to the end where the measure has the other sign, to bracket the zero."""
+        """Walk in growing steps from a guess until the measure has both signs, or an end is reached."""
         value, step = guess, 0.0
         while not (self.met and self.missed):
             excess = self._evaluate(value)

@@ -1,4 +1,4 @@
-"""Local losses that crowds allow for one central loss, and what false reports of such a loss can do."""
+"""Local losses that crowds allow at one central loss, and the influence of false reports there."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -16,7 +16,7 @@ _LARGEST = 30.0  # local loss that is tried
 
 
 def epsilon0_of_crowd(num_users: int, *, epsilon: float, delta: float) -> float:
-    """Local loss with which a uniform shuffle of this number of people reaches a central one, whatever the randomizer.
+    """Local loss with which a uniform shuffle of people reaches a central loss, for any randomizer.
 
     By one theorem that holds for every randomizer and takes milliseconds, "strong-pair": `calibrate.epsilon0` finds a
     little more. At least ``epsilon``, which needs no shuffle.
@@ -39,7 +39,7 @@ def epsilon0_of_crowd(num_users: int, *, epsilon: float, delta: float) -> float:
 
 
 def crowds_around(num_users: int) -> tuple[int, ...]:
-    """Numbers of people to draw a curve over: from a hundredth of this number, or 100, to a hundred times it."""
+    """Numbers of people for a curve: from a hundredth of this number, or 100, to a hundred times it."""
     first, last = max(100, num_users // 100), min(10**9, 100 * max(num_users, 100))
     span = math.log(last / first)
     return tuple(dict.fromkeys([*(round(first * math.exp(span * step / 8)) for step in range(8)), last]))
@@ -47,7 +47,7 @@ def crowds_around(num_users: int) -> tuple[int, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Robustness:
-    """Swing of a randomizer's report for numbers of people, at one central loss, beside that of unshuffled reports.
+    """Influence (swing) of one report over numbers of people at one central loss, shuffled and unshuffled.
 
     Args:
         people: numbers of people.
@@ -63,7 +63,7 @@ class Robustness:
 def robustness(
     make: Callable[[float], LocalModel], people: Sequence[int], *, epsilon: float, delta: float
 ) -> Robustness | None:
-    """Robustness of reports against people; None for reports whose swing is not known, or has no limit.
+    """Robustness of a randomizer's reports for numbers of people; None if their swing is unknown or unlimited.
 
     Args:
         make: gives the model of a randomizer for a local loss; it may refuse large ones.
@@ -81,7 +81,7 @@ def robustness(
 
 
 def _largest_made(make: Callable[[float], LocalModel], epsilon0: float, least: float) -> LocalModel:
-    """Model at this local loss, or at the largest one below that its randomizer can have."""
+    """Model at a local loss, or at nearly the largest smaller one that its randomizer can have."""
     while epsilon0 > least:
         try:
             return make(epsilon0)

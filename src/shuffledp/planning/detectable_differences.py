@@ -47,7 +47,7 @@ def least_difference(
     comparisons: int = 1,
     level: float = 0.95,
 ) -> float | None:
-    """Least difference D of the shares ``base`` and ``base`` + D of two groups that is told apart with this power.
+    """Least difference D between shares ``base`` and ``base`` + D of two groups, found with this power.
 
     It solves D = (z(alpha / 2K) + z(1 - power)) sqrt(v(base) / n1 + v(base + D) / n2), for K comparisons, alpha = 1 -
     ``level``, and v the variance of a share for a population, times people.
@@ -92,7 +92,7 @@ def least_difference_of_options(
     comparisons: int = 1,
     level: float = 0.95,
 ) -> float | None:
-    """Least difference D of two options of one question that is told apart.
+    """Least difference D between two options of one question that a test finds.
 
     Their shares are ``base`` + D/2 and ``base`` - D/2, and their errors go together as the randomizer makes them. Two
     categories, which are 1 together, have the base 1/2. Of ticks in columns it is about the people asked, of all others
@@ -119,7 +119,9 @@ def least_difference_of_options(
 
 
 def least_change(standard_error: float, *, power: float = POWER, comparisons: int = 1, level: float = 0.95) -> float:
-    """Least difference with this standard error, whatever it is, that is told from 0; arguments as `least_difference`.
+    """Least difference from 0 that a test finds at a given standard error.
+
+    The other arguments are as for `least_difference`.
 
     Example:
         >>> round(least_change(0.01), 3)
@@ -131,7 +133,7 @@ def least_change(standard_error: float, *, power: float = POWER, comparisons: in
 
 
 def share_variance(model: FrequencyModel | TicksModel, share: float) -> float:
-    """Variance of an estimated share for a population that people are a sample of, times their number."""
+    """Variance of a population's estimated share, times the number of sampled people."""
     return model.noise_variance(share) + share * (1 - share)
 
 
@@ -140,7 +142,7 @@ def _noise(model: FrequencyModel | TicksModel, share: float) -> float:
 
 
 def _of_categories(model: FrequencyModel, shares: tuple[float, float], people: int) -> float:
-    """Variance of the difference of two categories of these shares, all others alike, for a population."""
+    """Variance of the difference between two categories' shares for a population, the others being equal."""
     rest = np.full(model.domain_size - 2, (1 - sum(shares)) / max(model.domain_size - 2, 1))
     expected = people * (model.q + np.append(shares, rest) * (model.p - model.q))
     summary = FrequencySummary(model=model, counts=expected, num_reports=people)  # type: ignore[arg-type]  # on average
@@ -162,7 +164,7 @@ def _quantiles(power: float, comparisons: int, level: float) -> float:
 
 
 def _solved(variance: Callable[[float], float], largest: float, quantiles: float) -> float | None:
-    """Least difference of ``quantiles`` times its own standard error; None if even ``largest`` is less than that."""
+    """Least difference that is ``quantiles`` times its standard error; None if even ``largest`` is too small."""
     low, high = 0.0, largest
     if high < quantiles * math.sqrt(variance(high)):
         return None

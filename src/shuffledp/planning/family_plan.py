@@ -1,4 +1,4 @@
-"""Plans that families of protocols add to the plan of a task, and the people whom shuffles are about."""
+"""Plans that families of protocols add to a task's plan, and the people that shuffles are about."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar, Protocol
@@ -24,7 +24,7 @@ def people_around(around: Around) -> int:
 
 
 class FamilyPlan(Described):
-    """Plan that a family of protocols adds to that of a task or of a column, under a ``key`` of its JSON object."""
+    """Plan that a family of protocols adds to a larger plan, under a ``key`` of its JSON object."""
 
     __slots__ = ()
     key: ClassVar[str]
@@ -36,5 +36,5 @@ class FamilyPlan(Described):
 
 
 def entry_of(plan: FamilyPlan | None) -> dict[str, Any]:
-    """Entry of a family's plan in the JSON object that it is added to; none without such a plan."""
+    """Entry of a family's plan in the JSON object of a larger plan; empty without a plan."""
     return {} if plan is None else {plan.key: plan.to_dict()}

@@ -92,7 +92,7 @@ def _bounded(model: ProtocolModel, found: Comparison, cap: _Cap) -> Comparison:
 
 
 def _both(way: Way, alone: Way, cap: _Cap) -> Way:
-    """Method of the protocol itself; where values are unknown, they are bounded by those of one report."""
+    """Leakage of the whole protocol; unknown values are bounded by the leakage of one report."""
 
     def bound(own: Vulnerability | None, of_report: Vulnerability | None) -> Vulnerability | None:
         if own is None and of_report is not None:

@@ -1,4 +1,4 @@
-"""Choice of a randomizer by its expected error, and the sample size for a wanted one."""
+"""Choice of a randomizer by its expected error, and the sample size for a wanted error."""
 
 import math
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""Comparison of the ways to ask for several answers at one central loss: error and local loss of each.
+"""Comparison of the ways to ask for several answers at one central loss: error and local loss.
 
 A message about each option errs least where many people answer, and one message in all has the least local loss;
 whole sets tell which options go together (docs/several-answers.md).
@@ -85,7 +85,7 @@ class TickWays(FamilyPlan):
 
 @lru_cache(maxsize=32)
 def tick_ways(protocol: ProtocolModel, delta: float, local_at_most: float | None = None) -> TickWays | None:
-    """Comparison of ways to ask that lose as much as a protocol; None for others, and where it has no finite loss."""
+    """Comparison of ways to ask that lose as much as a protocol of ticks; None without a finite loss."""
     own, stated = protocol.local, account(protocol, delta=delta).guarantee
     if not isinstance(own, TicksModel) or not isinstance(stated, DifferentialPrivacy):
         return None
@@ -119,7 +119,7 @@ def _way(
 
 
 def _at_loss(kind: str, protocol: ProtocolModel, central: float, delta: float, most: float | None) -> TicksModel:
-    """Model of another way with this central loss, or with local loss ``most`` where the central one needs more."""
+    """Model of another way at this central loss, or at local loss ``most`` if it needs more."""
     own = cast(TicksModel, protocol.local)
 
     def made(loss: float) -> TicksModel:
@@ -137,7 +137,7 @@ def _at_loss(kind: str, protocol: ProtocolModel, central: float, delta: float, m
 def _columns_loss(
     family: Callable[[float], TicksModel], protocol: ProtocolModel, central: float, delta: float
 ) -> float:
-    """Loss of a message about each option: that of the limit of many people, corrected by what is stated at it."""
+    """Local loss of a message about each option, first by the limit of many people, then corrected."""
     people, wanted = protocol.shuffle.num_honest, gaussian_mu(central, delta)
     differing, aim = family(1.0).most_differing, wanted
     for turn in range(_CORRECTIONS + 1):

@@ -1,4 +1,4 @@
-"""Error of a trusted curator, who sees all answers and adds noise of the same loss to the statistic.
+"""Error of a trusted curator, who sees all answers and adds noise to the statistic at the same loss.
 
 Of two mechanisms the one with the smaller error is taken. With sensitivities D1 and D2 of what is released, the largest
 distances in the sum and the Euclidean norm that replacing one person's answer makes, in the units of one answer:

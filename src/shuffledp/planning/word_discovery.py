@@ -1,4 +1,4 @@
-"""Words to expect of open answers: the least share that is found, and how many fake senders plant a word.
+"""Words to expect of open answers: the least share that is found, and fake senders who plant words.
 
 The thresholds are those of the search (`shuffledp.analyzers.prefix_search`). Levels are taken as independent, and words
 as sharing no prefix, which errs towards larger shares; after the first level as many prefixes are taken to be alive as
@@ -20,7 +20,7 @@ _LEAST_SHARE_OF_LIES = 1e-9
 
 
 def planned_thresholds(model: PrefixModel, num_users: int, share: float, alpha: float) -> tuple[int, ...]:
-    """Thresholds of each level to expect, if all prefixes alive are held by this share of people or more."""
+    """Expected thresholds of each level, if this share of people or more hold every prefix alive."""
     size, levels = model.hash_range, model.num_levels
     reports = round(num_users * model.level_share)
     later = threshold(reports, size, size * max(1 / share, 1.0), alpha / levels)
@@ -28,7 +28,7 @@ def planned_thresholds(model: PrefixModel, num_users: int, share: float, alpha: 
 
 
 def find_chance(model: PrefixModel, num_users: int, share: float, *, alpha: float) -> float:
-    """Chance that a word is found which this share of people wrote, where nobody shares a part of it.
+    """Chance of finding a word that this share of people wrote and nobody else shares a part of.
 
     Levels are taken as independent. A share that others' words begin alike with is found at least as often.
 
@@ -56,7 +56,7 @@ def find_chance(model: PrefixModel, num_users: int, share: float, *, alpha: floa
 
 
 def least_share(model: PrefixModel, num_users: int, *, alpha: float, chance: float = _FOUND) -> float | None:
-    """Least share of people whose word is found with this chance; None if even a word that all hold is not.
+    """Least share of people whose word is found with this chance; None if a word of everybody is not.
 
     The arguments are those of `find_chance`, with the ``chance`` strictly between 0 and 1.
     """
@@ -78,7 +78,7 @@ def least_share(model: PrefixModel, num_users: int, *, alpha: float, chance: flo
 
 
 def fakes_to_plant(model: PrefixModel, num_users: int, share: float, *, alpha: float) -> int:
-    """Senders who plant a word together: at every level as many as its threshold, who add no noise.
+    """Number of fake senders who can plant a word together: enough for the threshold of every level.
 
     Raises:
         InvalidParameterError: if ``share`` is not above 0 and at most 1.
@@ -89,7 +89,7 @@ def fakes_to_plant(model: PrefixModel, num_users: int, share: float, *, alpha: f
 
 
 def word_errors(model: PrefixModel, num_users: int, share: float) -> tuple[float, float]:
-    """Errors of the share of a word: by randomizing and by whose report is for estimates, and by sampling people."""
+    """Two standard errors of a word's share: by randomizing and choice of reports, and by sampling people."""
     p, q, estimating = model.p, model.q, (1 - model.num_levels * model.level_share) * num_users
     noise = (share * p * (1 - p) + (1 - share) * q * (1 - q)) / (estimating * (p - q) ** 2)
     spread = share * (1 - share)

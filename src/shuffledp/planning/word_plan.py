@@ -1,4 +1,4 @@
-"""Plan of open answers: which words to expect, what fake senders can do, and what a report by itself gives away."""
+"""Plan of open answers: words to expect, power of fake senders, and leakage of one report."""
 
 import math
 from collections.abc import Sequence
@@ -113,13 +113,13 @@ def plan_words(
 
 
 def _prefixes(local: LocalModel) -> MaskedPrefixModel:
-    """Model of masked prefixes, if it is one."""
+    """Model of masked prefixes; any other model is refused."""
     instance_of(MaskedPrefixModel, local=local)
     return cast(MaskedPrefixModel, local)
 
 
 def _at_loss(protocol: ProtocolModel, epsilon0: float, delta: float, alpha: float) -> WordsAtLoss | None:
-    """Words at another local loss, with the chunks that suit it."""
+    """Words found at another local loss, with the chunks that suit it."""
     bits = _prefixes(protocol.local).num_bits
     try:
         local = MaskedPrefixModel.from_epsilon0(epsilon0=epsilon0, num_bits=bits)
@@ -135,7 +135,7 @@ def _at_loss(protocol: ProtocolModel, epsilon0: float, delta: float, alpha: floa
 
 
 def _better(model: MaskedPrefixModel, people: int, share: float | None, alpha: float) -> MaskedPrefixModel | None:
-    """Model with other chunks and about the same central loss that finds a clearly smaller share; None if none does.
+    """Model with other chunks and about the same central loss that finds a clearly smaller share, or None.
 
     In the limit of many people the central loss follows from (E - 1)^2 / (E + g - 1), E = exp(epsilon0).
     """
@@ -157,7 +157,7 @@ def _better(model: MaskedPrefixModel, people: int, share: float | None, alpha: f
 
 
 def _enough(model: MaskedPrefixModel, people: int, alpha: float) -> int | None:
-    """People with whom a word of everybody is found, to a hundredth; None if ten billion are too few."""
+    """Number of people with whom a word of everybody is found, to 1 %; None above ten billion."""
     low, high = people, people
     while least_share(model, high, alpha=alpha) is None:
         low, high = high, 2 * high

@@ -87,7 +87,7 @@ def same_host(url: str, other: str) -> bool:
 
 
 def is_below(url: str, other: str) -> bool:
-    """Whether an address is at the host of another, or at a name below it; the port does not matter.
+    """Whether an address has the host of another, or a name below that host; ports do not matter.
 
     Example:
         >>> is_below("https://ab12.mix.example.org/", "https://mix.example.org")

@@ -194,7 +194,7 @@ class Collection(Described):
         opens: str | None = None,
         **further: Any,
     ) -> Self:
-        """A collection with a fresh nonce that opens at ``opens``, or at once; ``further`` are fields of the class.
+        """A collection with a fresh nonce, open from ``opens`` or at once; ``further`` are other fields.
 
         Raises:
             InvalidParameterError: as the class does; for a closing date that is not after ``now``; if a key expires

@@ -301,7 +301,7 @@ class Column(Described):
 
     @property
     def read_from(self) -> tuple[str, ...]:
-        """Columns of the input that are read: the column's own, and those of the earlier question it depends on."""
+        """Columns of the input that are read: the column's own, and those of the earlier question."""
         return self.inputs if self.earlier is None else (*self.inputs, *self.earlier.inputs)
 
     @property
@@ -370,7 +370,7 @@ class Column(Described):
 
 
 def check_wording(question: str | None, language: str | None = None) -> None:
-    """Refuse a question that is not one line of text, and a language that is not a language tag."""
+    """Refuse a question of several lines, and a language that is not a language tag."""
     if question is not None:
         one_line(question=question)
     if language is not None and not _LANGUAGE.fullmatch(language):

@@ -110,7 +110,7 @@ class DataFlow(Described):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Provenance:
-    """Origin of the reports of a release, as its statements tell it.
+    """Origin of a release's reports: parties, needed trust, and whether answers are made up.
 
     Args:
         parties: the trusted ones by name, where they are known.

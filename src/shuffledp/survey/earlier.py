@@ -177,7 +177,7 @@ def _by_models(release: EarlierRelease, models: Sequence[Models]) -> tuple[Share
 
 
 def _borne_out(part: Part, models: Models) -> Share | None:
-    """A part with its protocols, stating the larger of both losses; None if the protocols lose less than stated."""
+    """Share of a part and its protocols, with the larger of both losses; None if protocols lose less than stated."""
     statement, claim = part.statement, part.statement.guarantee
     if not isinstance(claim, CentralDP) or not statement.kind.promises:
         return None

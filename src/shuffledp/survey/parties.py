@@ -59,7 +59,7 @@ class Service(Described):
         return not self.url
 
     def to_dict(self) -> dict[str, Any]:
-        """Keys of the file; an address that is not there is left out."""
+        """Keys of the file, without an address that the party does not have."""
         return without_none(super(Service, self).to_dict() | {"url": self.url or None}, "url")
 
     @property
@@ -118,7 +118,7 @@ class PartyNames(Described):
 
 
 def host_role(number: int) -> str:
-    """Role of a shuffler by its number from 0: the first has no number, and the others are counted from 2.
+    """Role of a shuffler by its number from 0: the first without a number, the others from 2.
 
     Example:
         >>> host_role(0), host_role(2)
@@ -203,7 +203,7 @@ def check_parties(collection: "Collection") -> None:
 
 
 def _check_hosts(collection: "Collection") -> None:
-    """Refuse another number of shufflers than the task has hosts, and hosts that are not apart from each other."""
+    """Refuse a wrong number of shufflers for the task, and shufflers that are not apart from each other."""
     wanted = {
         1 + max(pool.host for pool in collection.task.pools if pool.column is each) for each in collection.task.columns
     }
@@ -267,7 +267,7 @@ def _check_fetching(collection: "Collection") -> None:
 
 
 def _check_transport(collection: "Collection") -> None:
-    """Refuse a relay, gateway key or issuer that is missing for the transport, or that it does not need."""
+    """Refuse a relay, gateway key or issuer that the transport lacks or does not need."""
     validate.one_of(TRANSPORTS, transport=collection.transport)
     if collection.directory is not None and collection.transport != "direct":
         raise invalid("direct where members pass reports on", transport=collection.transport)

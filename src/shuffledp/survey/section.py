@@ -66,7 +66,7 @@ class OutOfRange(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Circumstances:
-    """Facts from the rest of a task that a protocol depends on; people and gamma are None if unknown."""
+    """Facts from the rest of a task that a protocol depends on; None for unknown people or gamma."""
 
     num_users: int | None
     imperfection: float | None
@@ -143,7 +143,7 @@ def tables_of(text: str) -> dict[str, Any]:
 
 
 def read_toml(path: Path, what: str) -> dict[str, Any]:
-    """The tables of a TOML file; errors name ``what`` it is, and quote nothing of it.
+    """The tables of a TOML file; errors name ``what`` the file is, and quote nothing from it.
 
     Raises:
         InvalidParameterError: if the file is absent, no regular file, larger than 64 MiB, or not TOML.

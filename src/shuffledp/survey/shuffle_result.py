@@ -15,7 +15,7 @@ from shuffledp.core.statements import PrivacyStatement
 
 
 class ShuffleResult:
-    """Base of results that a kind of shuffle adds to a column's release: estimates by place, the shuffle's effects."""
+    """Base of results that a kind of shuffle adds to a column's release, such as estimates by place."""
 
     __slots__ = ()
 

@@ -135,7 +135,7 @@ class ShufflerSection(Section):
         return None
 
     def imagined(self, num_users: int, size: int) -> Around | None:
-        """Groups of at most ``size`` imagined people, or a graph of them; None if the shuffle is about neither."""
+        """Groups of at most ``size`` imagined people, or a graph of them; None if the shuffle needs neither."""
         del size
         return self.of_people(num_users)
 
@@ -253,7 +253,7 @@ class ShufflerSection(Section):
 
     @property
     def is_drawn(self) -> bool:
-        """Whether the shuffle is about a graph that is drawn at random, another one for each number of people."""
+        """Whether the shuffle is about a random graph, drawn anew for each number of people."""
         return False
 
     @property

@@ -14,7 +14,7 @@ KEY = "models"
 
 
 def solved_models(task: Task) -> dict[str, Any]:
-    """Entry of a collection file with the solved models of a task, in the order of columns; empty without any."""
+    """Entry of a collection file with the solved models of a task, in the order of columns."""
     solved = [each.randomizer for each in task.columns if each.randomizer.needs_expected]
     return {KEY: [each.randomizer().model.to_dict() for each in solved]} if solved else {}
 

@@ -46,7 +46,7 @@ class AskedQuestion:
 
     @property
     def is_of_two(self) -> bool:
-        """Whether the question has two answers, so that a sum of ones is the share of the second."""
+        """Whether the question has two answers, so that a sum can estimate the share of the second."""
         return len(self.answers) == 2
 
 

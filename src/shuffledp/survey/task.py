@@ -284,7 +284,7 @@ class Task:
         return tuple(names)
 
     def stage_files(self, output: Path) -> tuple[Path, ...]:
-        """The file of each column between two stages: ``output`` itself, or with blocks one file in it per column."""
+        """Files between two stages, one for each column; without blocks only ``output`` itself."""
         return tuple(output / f"{name}.parquet" if name else output for name in self.folders)
 
     def run(
@@ -295,7 +295,7 @@ class Task:
         earlier: Sequence[str | Path] = (),
         beside: str | Path = ".",
     ) -> "Outcome":
-        """The outcome of all stages on a table in memory, as of the command ``run``; nothing is written to disk.
+        """Outcome of all stages on a table in memory, as of the command ``run``, without writing files.
 
         Whoever runs this sees the raw answers, and the statements say so.
 

@@ -194,7 +194,7 @@ class TaskAudit(Shown):
 
     @property
     def not_audited(self) -> tuple[str, ...]:
-        """Further statements of a release, each with why no attack is played against it."""
+        """Further statements of a release, each with the reason why no attack tests it."""
         return tuple(
             f"What is stated of {what} together is not audited: attacks look at one column of one release."
             for what, there in (
@@ -317,7 +317,7 @@ def audit_task(
 
 
 def _tracers_of(task: Task) -> Callable[..., Any] | None:
-    """Audit of the task's shuffle by reports that can be followed; None where its family has none."""
+    """Audit of the task's shuffle by tracers (reports that can be followed); None where its family has none."""
     family = family_of(task.shuffler.kind, task.shuffler)
     games = () if family is None else family.games()
     return next((game.follow for game in games if game.follows), None)

@@ -172,7 +172,7 @@ class Asked:
 
     @property
     def has_options(self) -> bool:
-        """Whether its answers are options to tick, which stand beside its table."""
+        """Whether the question's answers are options to tick, which stand beside its table."""
         return lists_options(self.form)
 
     @property
@@ -257,7 +257,7 @@ def task_text(
 
 
 def _after(asked: Asked, first: Asked) -> str:
-    """Commented line on asking a question only after an answer to the first one; "" where that cannot be."""
+    """Commented line on asking a question only after an answer to the first one; "" if impossible."""
     if asked.form == first.form or first.form != _USUAL or not question_type(asked.form).may_follow:
         return ""
     return f"# after = {_toml(f'{first.columns[0]} = {first.categories[0][-1]}')}{_AFTER}"

@@ -1,4 +1,4 @@
-"""Pictures of an audit: claims beside the attack's limits, and rates at which an attacker is right and wrong."""
+"""Pictures of an audit: claims beside the attack's limits, and the attacker's error rates."""
 
 import math
 from collections.abc import Iterable, Iterator

@@ -47,7 +47,7 @@ def lines_of(name: Name, narrow: bool) -> list[str]:
 
 
 def name_curves(axes: "Axes", names: Sequence[Name], *, narrow: bool) -> None:
-    """Write names to the right of the axes where a curve ends at their edge, and above the curve's end elsewhere."""
+    """Write names of curves: to the right of the axes if a curve ends there, else above its end."""
     ends = []
     for name in names:
         x, y = axes.transData.transform(name.at).tolist()

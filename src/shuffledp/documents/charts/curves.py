@@ -62,7 +62,7 @@ class Curve:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Curves:
-    """All theorems along one axis.
+    """Curves of all theorems along one axis.
 
     Args:
         along: what changes.
@@ -90,7 +90,7 @@ class Curves:
         theorems: Sequence[Theorem] = THEOREMS,
         best_only: bool = False,
     ) -> "Curves":
-        """All theorems from a tenth of the people to a thousand times their number.
+        """Curves of all theorems, from a tenth of the people to a thousand times their number.
 
         With ``best_only`` none is evaluated where another one supersedes it, nor a lower bound where the loss is exact.
         """
@@ -117,7 +117,7 @@ class Curves:
         theorems: Sequence[Theorem] = THEOREMS,
         points: int = _LOSS_POINTS,
     ) -> "Curves":
-        """All theorems for local losses around the model's own, where such randomizers exist."""
+        """Curves of all theorems for local losses around the model's own, where such randomizers exist."""
         here = model.local.epsilon0
         grid = np.geomspace(min(_LOSSES[0], here / 2), max(_LOSSES[1], here * 2), points)
 
@@ -131,7 +131,7 @@ class Curves:
     def over_delta(
         cls, model: ProtocolModel, *, delta: float, theorems: Sequence[Theorem] = THEOREMS, points: int = _DELTA_POINTS
     ) -> "Curves":
-        """All theorems for deltas around the given one."""
+        """Curves of all theorems for deltas around the given one."""
         grid = np.geomspace(min(_DELTAS[0], delta / 2), max(_DELTAS[1], min(delta * 100, 0.5)), points)
         return cls._along(
             Along.DELTA, _Family(at=lambda value: (model, value)), np.unique([*grid, delta]), delta, theorems
@@ -212,7 +212,7 @@ class Curves:
 
     @property
     def unreachable(self) -> NDArray[np.float64]:
-        """The largest lower bound or exact value at each value, NaN without one; shape (values,)."""
+        """Largest lower bound (or exact epsilon) at each value; NaN without one; shape (values,)."""
         known = [curve for curve in self.curves if curve.is_lower or curve.theorem.kind is Kind.EXACT]
         found = self._extreme(np.fmax, known)  # an exact value is rounded up, and may slightly exceed another bound
         return np.where(found > self.stated, self.stated, found)

@@ -187,7 +187,7 @@ def _ratio(curves: Curves, epsilon: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def here(x: Axis, y: Axis, at: tuple[float, float], text: str, *, withdrawn: bool) -> tuple[Mark, ...]:
-    """A dot, a line from it down to the axis, and a text; the dot is hollow if ``withdrawn``."""
+    """A dot with a line down to the axis and a text; the dot is hollow if ``withdrawn``."""
     (first, last), (bottom, _) = x.ends or (1.0, 1.0), y.ends or (1.0, 1.0)
     is_right = math.log(at[0] / first) > math.log(last / first) / 2
     inner, edge = ("paper", "blue") if withdrawn else ("blue", "paper")

@@ -85,7 +85,7 @@ def _by_size(estimate: Estimate, shown: NDArray[np.intp]) -> NDArray[np.intp]:
 
 
 def _are_in_order(names: Sequence[str]) -> bool:
-    """Whether the number at the start of each name is larger than the one before, as for ages and sizes."""
+    """Whether numbers at the starts of names increase, as for ages and sizes."""
     found = [_LEADING_NUMBER.match(name) for name in names]
     numbers = [float(each[1]) for each in found if each is not None]
     return len(numbers) == len(names) and all(low < high for low, high in pairwise(numbers))

@@ -71,7 +71,7 @@ class PlacesDrawn:
 
     @property
     def bounds(self) -> tuple[float, float] | None:
-        """Range of the truth; None without one."""
+        """Range of possible true values; None without limits."""
         if self.scale.bounds is None:
             return None
         low, high = self.scale.bounds
@@ -94,7 +94,7 @@ class PlacesDrawn:
 
     @property
     def inner(self) -> tuple[Floats, Floats]:
-        """Ends of intervals without shuffling, kept inside the actual intervals."""
+        """Ends of the intervals without shuffling, cut to lie inside the actual intervals."""
         ends = (self.estimate + side * self.unshuffled for side in (-1, 1))
         low, high = (np.clip(each, self.low, self.high) for each in ends)
         return low, high
@@ -199,7 +199,7 @@ def _chart(drawn: PlacesDrawn, caption: str, panels: tuple[Panel, ...], name: st
 
 
 def _beyond(drawn: PlacesDrawn) -> bool:
-    """Whether an estimate or an interval exceeds the range of the truth."""
+    """Whether an estimate or an interval exceeds the range of possible true values."""
     if drawn.bounds is None:
         return False
     low, high = drawn.bounds

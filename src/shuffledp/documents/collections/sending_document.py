@@ -94,7 +94,7 @@ def replaced_document(
 
 
 def demonstration_ahead(task: Task | None = None) -> Document:
-    """Warning before all parties are started on one machine, then the task's name and questions if it is given."""
+    """Warning before all parties are started on one machine; then the name and questions of a given task."""
     said = (
         "One operator plays all parties on this machine, with temporary keys, and sees the answers: the trust in "
         "separate parties is void, and nobody is protected."
@@ -127,7 +127,7 @@ def demonstrated(release: Mapping[str, Any], left_out: int, folder: Path) -> Doc
 def fetched_document(
     collection: Collection, releases: Mapping[Path, Mapping[str, Any]], *, has_ended: bool, missing: int
 ) -> Document:
-    """End of a fetch: the promise of the last release, where its page is, and what is still to come.
+    """Document after a fetch: the promise of the last release, its page, and what is still to come.
 
     Args:
         collection: what was fetched.
@@ -190,7 +190,7 @@ def statuses_document(found: Sequence[tuple[Path, Collection, Mapping[str, Any]]
 
 
 def forgotten_document(states: Sequence[tuple[str, str, str]]) -> Document:
-    """Document of old collections: what was held of each, and the reason why it stays, or "" where it is removed.
+    """Document of old collections: what was held of each, and why it stays or that it is removed.
 
     Args:
         states: id in hexadecimal digits, what was held, and why it stays.

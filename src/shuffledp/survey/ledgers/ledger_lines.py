@@ -136,7 +136,7 @@ class LedgerEvent(Described):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reserved(LedgerEvent):
-    """Reservation of one release or of a declared plan of several, before anybody is asked.
+    """Reservation of one release, or of a plan with several releases, before anybody is asked.
 
     Args:
         id: of the entry; of a collection its id.
@@ -212,7 +212,7 @@ class Voided(LedgerEvent):
 
 @dataclass(frozen=True, slots=True)
 class LedgerMark:
-    """Place of a release in a ledger: the ledger's nonce and terms, the entry, and the ledger's head at that time.
+    """Place of a release in a ledger: the ledger's nonce, terms and head, and the release's entry.
 
     A release that carries it shows a reader later whether a ledger's file is an older copy, or another one.
     """

@@ -117,7 +117,7 @@ class OpenAnswer(Question):
         return np.where(missing[:, np.newaxis], nothing, values)
 
     def where_not_asked(self, values: NDArray[Any], asked: NDArray[np.bool_]) -> NDArray[Any]:
-        """Codes in which people who were not asked have the code of the empty text, which no answer has."""
+        """Codes in which people who were not asked have the code of the empty text, which answers never have."""
         return np.where(asked[:, np.newaxis], values, 0)
 
     @property
@@ -131,7 +131,7 @@ class OpenAnswer(Question):
         return estimate
 
     def expected_error(self, num_users: int) -> ExpectedError:
-        """Errors for a word of the least share that is found; for a word of all people, if none is found."""
+        """Errors for a word of the least share that is found; if none is, for a word of all people."""
         share = least_share(self.model, num_users, alpha=self.alpha) or 1.0
         noise, sampling = word_errors(self.model, num_users, share)
         return ExpectedError(

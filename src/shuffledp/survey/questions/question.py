@@ -235,7 +235,7 @@ class Question(Section):
         return {kind: member for kind, member in question_type(self.answers).members().items() if kind != self.kind}
 
     def instead(self, member: "type[Question]") -> "Question":
-        """A section of another kind with the values of all keys that both have, and defaults for the rest."""
+        """Section of another kind with this section's values for all keys in common, and defaults for the rest."""
         theirs = {field.name for field in fields(cast(Any, member))}
         shared = {key: value for key, value in self.shared().items() if key in theirs}
         return member.from_dict({member.tag_key: member.kind, **shared})
@@ -306,7 +306,7 @@ class CategoryQuestion(Question):
 
     @property
     def targets(self) -> tuple[str, ...]:
-        """The names of the categories, with those for people who did not answer, and who were not asked."""
+        """Names of the categories, with further ones for people who did not answer or were not asked."""
         return (*self.names, *[MISSING_CATEGORY] * self.missing_category, *[NOT_ASKED] * self.follow_up)
 
     def require_known_sums(self) -> None:

@@ -40,7 +40,7 @@ def _with_binary_strings(reports: "pa.Table", _: tuple[str, ...]) -> "pa.Table":
 
 
 def _with_lists(reports: "pa.Table", _: tuple[str, ...]) -> "pa.Table":
-    """The column ``bits`` as lists of bytes; a column of another type stays as it is, and is no valid report."""
+    """The column ``bits`` as lists of bytes; a column of another type stays, and is no valid report."""
     import pyarrow as pa
 
     binary = reports.column("bits").combine_chunks()
