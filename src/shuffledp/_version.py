@@ -1,3 +1,3 @@
-"""Version of the library, in one place."""
+"""Version number of the library."""
 
 __version__ = "0.1.0"

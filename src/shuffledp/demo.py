@@ -1,9 +1,8 @@
 """Synthetic survey "Syn": made-up people at 2-D positions, with one of eight labels.
 
-Labels have structure at three scales.
-
-Warm and cool clusters; two crescents inside each cluster; a light and a dark half of each crescent. After the synthetic
-data set of "Privacy Implications of Shuffling" (Meehan et al. 2022), Section 5.
+Labels have structure at three scales. Warm and cool clusters; two crescents inside each cluster; a light and a dark
+half of each crescent. After the synthetic data set of "Privacy Implications of Shuffling" (Meehan et al. 2022), Section
+5.
 """
 
 import csv
@@ -107,7 +106,7 @@ def write_survey(folder: Path, *, people: int = 20_000) -> tuple[Path, Path]:
 
 
 def is_survey(folder: Path) -> bool:
-    """Whether a folder's ``survey.csv`` and ``task.toml`` are exactly the files of `write_survey`."""
+    """Whether a folder holds exactly the files that `write_survey` writes."""
     try:
         planned = re.search(
             r"^expected = ([0-9]{1,9})$", (folder / "task.toml").read_text(encoding="utf-8"), re.MULTILINE

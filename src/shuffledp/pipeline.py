@@ -24,7 +24,7 @@ _MOST_LINES = 12  # of a release that is printed
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Release(Saved):
-    """Publishable result: the view, the estimate from it, and the guarantees of both.
+    """Publishable result: the view, the estimate, and the guarantees of both.
 
     Args:
         model: public description of the protocol that was run.
@@ -140,7 +140,7 @@ class Pipeline:
 
     @property
     def in_numbers(self) -> "Pipeline":
-        """Same pipeline, with numbers of categories as input in place of categories.
+        """Same pipeline, but its inputs are numbers of categories instead of categories.
 
         Attacks choose their inputs as numbers.
         """
@@ -197,10 +197,8 @@ class Pipeline:
     ) -> Release:
         """Release from a view in parts, with one part in memory at a time.
 
-        The release holds no part of the view.
-
-        The other arguments are those of `analyze`. Each part is given once: of reports without labels nobody could tell
-        that one was given twice, and another not at all.
+        The release holds no part of the view. The other arguments are those of `analyze`. Each part is given once: of
+        reports without labels nobody could tell that one was given twice, and another not at all.
 
         Raises:
             InvalidParameterError: if there is no part, or parts differ in their models or share a label that is one
@@ -258,7 +256,7 @@ class Pipeline:
         return model.with_fakes(fakes, among_colluders=self.fakes_collude)
 
     def _named(self, estimate: Estimate) -> Estimate:
-        """Same estimate, with categories in place of their numbers if the randomizer knows them."""
+        """Same estimate, with category names instead of category numbers if the randomizer knows the names."""
         answers = getattr(self.randomizer, "answer_names", None)
         if answers is None:
             return estimate
@@ -280,7 +278,7 @@ class Pipeline:
 
 
 class _SeenLabels:
-    """Labels in the parts of a view so far.
+    """Labels seen in the parts of a view so far.
 
     Only where all reports of a view have different labels.
     """
@@ -289,7 +287,7 @@ class _SeenLabels:
         self._seen: NDArray[np.bool_] | None = None
 
     def add(self, view: View) -> None:
-        """Refuse a part with a label of an earlier part."""
+        """Refuse a part with a label that an earlier part has."""
         if view.labels is None or view.shuffle.labels not in DISTINCT_LABELS:
             return
         if self._seen is None:

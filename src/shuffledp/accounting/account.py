@@ -1,4 +1,4 @@
-"""Accountant: the tightest theorem that applies to a protocol at a delta, and why the others do not.
+"""Accountant: the tightest theorem that applies to a protocol at a delta, and reasons why others do not.
 
 Three recipes. A number, from a public description alone:
 
@@ -203,7 +203,7 @@ def delta_at(
 
 
 def account_all(model: ProtocolModel, *, delta: float, sharp: bool = True) -> tuple[PrivacyStatement, ...]:
-    """All statements that belong beside a release, headline first.
+    """All statements about one release, the headline first.
 
     The upper bound of `account`, also by theorems that take seconds unless ``sharp`` is False; then the largest lower
     bound if one applies (what no theorem can beat), then what families of protocols state in words of their own, such
@@ -223,7 +223,7 @@ def may_be_sharper(model: ProtocolModel, *, delta: float) -> bool:
 
 
 def why_not_sharper(model: ProtocolModel, *, delta: float) -> str:
-    """Reason why no slow theorem (one that takes seconds) can sharpen the bound; "" if one may.
+    """Reason why slow theorems, which take seconds, cannot sharpen the bound; "" if one may.
 
     It is the hypothesis that fails for the first slow theorem, which is about any randomizer; "" too if no bound is
     loose.
@@ -262,12 +262,12 @@ def _candidates(published_only: bool, sharp: bool) -> list[Theorem]:
 
 
 def epsilon_of(guarantee: Guarantee) -> float:
-    """Epsilon of a guarantee; infinity for a guarantee that has none."""
+    """Epsilon of a guarantee; infinity for a guarantee without an epsilon."""
     return guarantee.epsilon if isinstance(guarantee, DifferentialPrivacy) else math.inf
 
 
 def _preference(guarantee: Guarantee, model: ProtocolModel) -> tuple[float, float]:
-    """Sort key of guarantees, the best first.
+    """Sort key that puts the best guarantee first.
 
     A gain in epsilon below one millionth is not worth a remainder.
     """
@@ -336,7 +336,7 @@ def local_statement(model: ProtocolModel) -> PrivacyStatement:
 
 
 def _large_delta(statement: PrivacyStatement, num_users: int) -> tuple[str, ...]:
-    """Warning about a delta above one in n, which permits publishing one person's answer outright."""
+    """Warning about a delta above 1/n, which permits publishing one person's answer outright."""
     delta = getattr(statement.guarantee, "delta", 0.0)
     if delta * num_users <= 1:
         return ()

@@ -63,7 +63,7 @@ def bracket(
     published_only: bool = False,
     sharp: bool = False,
 ) -> Bracket:
-    """Tightest upper bound and largest lower bound on the central epsilon, each with its basis.
+    """Tightest upper bound and largest lower bound on the central epsilon, with their theorems.
 
     For `shuffledp.randomizers.LdpModel`, a class of randomizers, the lower bound is what the worst of them loses at
     least: no theorem about the whole class can promise less.
@@ -97,7 +97,7 @@ def bracket(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding(Described):
-    """Finding of one theorem about a protocol.
+    """Result of one theorem about a protocol.
 
     Args:
         theorem: its identifier.
@@ -158,9 +158,8 @@ class Examination:
     def slack(self) -> float | None:
         """Ratio of the upper bound to the lower bound; None if unknown.
 
-        It says how far the upper bound may be from the best.
-
-        The lower bound is about one release, so nothing is known of several.
+        It says how far the upper bound may be from the best. The lower bound is about one release, so nothing is known
+        of several.
         """
         lower = self.epsilon_lower
         return self.epsilon_upper / lower if lower and self.releases == 1 else None
@@ -205,7 +204,7 @@ def examine(
     sharp: bool = False,
     with_theorems: bool = False,
 ) -> Examination:
-    """Examination of a protocol: the bracket around its loss and, on request, Renyi divergences.
+    """Examination of a protocol: bounds on the central epsilon and, on request, Renyi divergences.
 
     Args:
         model: the protocol's public description.
@@ -284,7 +283,7 @@ def _finding(theorem: Theorem, model: ProtocolModel, delta: float) -> Finding:
 
 
 def _repeated(statement: PrivacyStatement, releases: int) -> PrivacyStatement:
-    """Renyi statement for several releases: the divergences of all releases added up, order by order.
+    """Renyi statement for several releases: the sum of the divergences of all releases, order by order.
 
     This is Proposition 1 of Mironov 2017.
     """

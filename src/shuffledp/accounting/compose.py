@@ -103,11 +103,10 @@ def compose_releases(
 def compose_pure(losses: Sequence[float], *, delta: float) -> float:
     """Privacy loss of several pure releases together at a delta.
 
-    It is epsilon, or alpha for the order inside groups.
-
-    Whatever is pure of loss a is post-processing of binary randomized response of that loss (Kairouz, Oh, Viswanath
-    2015), so the answer is exact for responses. With q_i the chance that i of T of one loss a are true,
-    q ~ Bin(T, e^a / (e^a + 1)), it is the least x at which sum_i q_i (1 - exp(x - (2i - T) a))_+ <= delta.
+    It is epsilon, or alpha for the order inside groups. Whatever is pure of loss a is post-processing of binary
+    randomized response of that loss (Kairouz, Oh, Viswanath 2015), so the answer is exact for responses. With q_i the
+    chance that i of T of one loss a are true, q ~ Bin(T, e^a / (e^a + 1)), it is the least x at which sum_i q_i (1 -
+    exp(x - (2i - T) a))_+ <= delta.
 
     Args:
         losses: of each release, in nats, 0 or more; in any order.
@@ -221,9 +220,8 @@ def to_privacy_loss_distribution(
 ) -> Any:
     """Dominating pair of the protocol as a ``PrivacyLossDistribution`` of Google's ``dp_accounting``.
 
-    It is pessimistic: the losses are rounded up.
-
-    It can be composed there with other mechanisms, self-composed, and asked for epsilon and delta (replace-one).
+    It is a pessimistic estimate. It can be composed there with other mechanisms, self-composed, and asked for epsilon
+    and delta (replace-one).
 
     Args:
         model: the protocol's public description.
@@ -290,7 +288,7 @@ def privacy_curve(model: ProtocolModel, *, delta: float, honest_fraction: float 
 
 
 def _best_curve(model: ProtocolModel, delta: float, published_only: bool) -> Theorem:
-    """Theorem to compose: the one with the smallest delta at epsilon 0 among theorems with a fast curve."""
+    """Theorem with the smallest delta at epsilon 0, among theorems with a fast curve."""
     theorems = with_curves(model, delta, published_only)
     if not theorems:
         raise nothing_known(model, f"delta={delta:g} by a theorem with a curve of delta", delta=delta)

@@ -1,4 +1,4 @@
-"""Gaussian charges of releases: a privacy budget that holds even if earlier results decide the next release.
+"""Gaussian charges: a privacy budget that holds even if earlier results decide the next release.
 
 A release is *charged* a pair (mu, d): whatever it tells is no more than "reveal the answer with chance d, else add
 Gaussian noise of parameter mu". Such pairs add up, mu by squares and d by sums, in whatever order and however chosen,
@@ -44,13 +44,11 @@ def gaussian_delta(mu: float, epsilons: Floats) -> Floats:
 
 
 def charge_of(model: ProtocolModel, *, remainder: float) -> float:
-    """Least certified mu of one release's charge (mu, d).
+    """Least mu that is certified for the charge (mu, d) of one release.
 
-    The release's curve is at most d + (1 - d) G_mu at every epsilon.
-
-    The curve of a protocol bounds a function that is convex in exp(epsilon), so that between two points the chord
-    bounds it; G_mu is convex too, so that its tangent lies below it. In each cell of a grid the chord is compared with
-    the tangent at the middle of the cell.
+    The release's curve is at most d + (1 - d) G_mu at every epsilon. The curve of a protocol bounds a function that is
+    convex in exp(epsilon), so that between two points the chord bounds it; G_mu is convex too, so that its tangent lies
+    below it. In each cell of a grid the chord is compared with the tangent at the middle of the cell.
 
     Args:
         model: the protocol's public description.
@@ -86,7 +84,7 @@ def charge_of(model: ProtocolModel, *, remainder: float) -> float:
 
 
 def pure_charge(epsilon: float) -> float:
-    """Least mu of a pure release of loss epsilon: 2 Phi^-1(e^epsilon / (1 + e^epsilon)); d is 0.
+    """Least mu of any pure release of loss epsilon: 2 Phi^-1(e^epsilon / (1 + e^epsilon)); d is 0.
 
     With a remainder delta it is this mu and d = delta, as such a release is post-processing of a response that is
     revealed with chance delta (Kairouz, Oh, Viswanath 2015).
@@ -144,7 +142,7 @@ def epsilon_of_charges(squares: float, remainders: float, *, delta: float) -> fl
 
 
 def squares_within(cap: float, remainders: float, *, delta: float) -> float:
-    """Largest M for which all charged releases keep within a cap on epsilon; rounded down.
+    """Largest M (the sum of mu^2) that keeps all charged releases within a cap on epsilon; rounded down.
 
     That is, D + (1 - D) G_sqrt(M)(cap) <= delta.
 
@@ -165,7 +163,7 @@ def squares_within(cap: float, remainders: float, *, delta: float) -> float:
 
 
 def _is_above(mu: float, curve: Floats, epsilons: Floats, remainder: float) -> bool:
-    """Whether d + (1 - d) G_mu is certified to lie above a curve.
+    """Whether a charge's curve d + (1 - d) G_mu is certified to lie above a curve.
 
     The curve is known at the ends of cells.
     """

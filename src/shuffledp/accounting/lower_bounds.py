@@ -40,7 +40,7 @@ def best_lower_bound(model: ProtocolModel, delta: float) -> PrivacyStatement | N
 def held_to_lower_bounds(
     promise: PrivacyStatement, model: ProtocolModel, *, epsilon: float, delta: float
 ) -> PrivacyStatement:
-    """Upper bound unchanged, after a check that no lower bound contradicts it at its epsilon.
+    """Upper bound unchanged, after a check that no lower bound contradicts it.
 
     Args:
         promise: what a theorem promises about the model.

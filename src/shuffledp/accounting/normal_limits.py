@@ -41,7 +41,7 @@ class Limit:
 
 
 def limit(model: ProtocolModel, *, delta: float) -> Limit | None:
-    """Normal limit of a uniformly shuffled protocol with one message of each person; None if it is unknown.
+    """Normal limit of a uniformly shuffled protocol with one message per person; None if unknown.
 
     Args:
         model: the protocol's public description.
@@ -90,7 +90,7 @@ def _information(model: ProtocolModel) -> Information | None:
 
 
 def _of_law(model: ProtocolModel) -> Information | None:
-    """Information of a randomizer from the law that a theorem evaluates; None if no theorem evaluates it."""
+    """Information of a randomizer from a theorem's report law; None if no theorem has one."""
     laws = [each for each in THEOREMS if isinstance(each, LawTheorem) and each.applies(model, delta=0.5)]
     found = [(each.kind.promises, each.limit_mu(model) ** 2 * model.num_users) for each in laws]
     upper, lower = ([square for promises, square in found if promises is side] for side in (True, False))
@@ -98,13 +98,16 @@ def _of_law(model: ProtocolModel) -> Information | None:
 
 
 def _of_any(local: LocalModel) -> Information:
-    """Information over all randomizers of loss epsilon0: the larger of two known values, and an upper bound."""
+    """Information over all randomizers of loss epsilon0: a known value, and an upper bound.
+
+    The known value is the larger of two.
+    """
     ratio, growth = exp(local.epsilon0), expm1(local.epsilon0)
     return max(growth**2 / ratio, 2 * growth**2 / (ratio + 2)), 2 * growth**2 / (ratio + 1)
 
 
 def _of_response(local: LocalModel) -> Information:
-    """Information of k-ary response: of the worst data set, and of the blanket.
+    """Information of k-ary response: for the worst data set, and for the blanket.
 
     Both are equal for k > 2, where all others hold a third value.
     """

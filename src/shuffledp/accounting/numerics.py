@@ -1,4 +1,7 @@
-"""Numerics: epsilon solved on a curve of delta, rounded to the safe side; exponentials that overflow to infinity."""
+"""Numerics: epsilon solved on a curve of delta, and exponentials that overflow to infinity.
+
+Epsilon is rounded to the safe side.
+"""
 
 import math
 import sys
@@ -23,17 +26,20 @@ def expm1(power: float) -> float:
 
 
 def rounded_up(bound: float) -> float:
-    """Upper bound from a closed form, raised by more than rounding can have lowered it."""
+    """Bound raised by more than rounding can have lowered it.
+
+    For upper bounds from closed forms.
+    """
     return bound * ROUND_UP
 
 
 def smallest_below(
     curve: Callable[[float], float], *, level: float, limit: float, guess: float | None = None, tolerance: float = 1e-9
 ) -> float:
-    """Smallest epsilon in [0, limit], within tolerance, at which a non-increasing curve is at most ``level``.
+    """Smallest epsilon in [0, limit] at which a non-increasing curve is at most ``level``.
 
-    The answer errs upward, by at most the tolerance: it is the end of the bracket where the curve was evaluated and
-    found low enough, or ``limit``, which is taken to be so without a look. For upper bounds.
+    Within the tolerance. The answer errs upward, by at most the tolerance: it is the end of the bracket where the curve
+    was evaluated and found low enough, or ``limit``, which is taken to be so without a look. For upper bounds.
     """
     return _crossing(curve, level, limit, guess, tolerance)[1]
 
@@ -41,7 +47,7 @@ def smallest_below(
 def largest_below(
     curve: Callable[[float], float], *, level: float, limit: float, guess: float | None = None, tolerance: float = 1e-9
 ) -> float:
-    """Largest epsilon in [0, limit] at which a non-increasing curve was found above ``level``; 0 if none was.
+    """Largest epsilon in [0, limit] at which a non-increasing curve was found above ``level``; else 0.
 
     As `smallest_below`, for lower bounds.
     """
@@ -51,7 +57,7 @@ def largest_below(
 def _crossing(
     curve: Callable[[float], float], level: float, limit: float, guess: float | None, tolerance: float
 ) -> tuple[float, float]:
-    """Bracket of the crossing: an end above the level, and an end at most the level.
+    """Two epsilons around the crossing: the curve is above the level at the first, and not at the second.
 
     By the Illinois secant method and bisection.
     """
@@ -88,7 +94,7 @@ def _crossing(
 
 
 def _beyond(height: float, level: float, tolerance: float) -> float:
-    """Factor on epsilon for the next step towards the crossing.
+    """Factor on epsilon for the next step toward the level.
 
     Beyond the crossing if the curve falls about as a normal tail does.
     """
@@ -97,7 +103,7 @@ def _beyond(height: float, level: float, tolerance: float) -> float:
 
 
 def _between(low: float, high: float, at_low: float, at_high: float, margin: float) -> float:
-    """Point where the chord crosses 0, kept off the ends by a margin.
+    """Point where the chord between two points crosses 0, kept off the ends by a margin.
 
     The middle where an end or the margin is infinite.
     """
@@ -110,9 +116,8 @@ def _between(low: float, high: float, at_low: float, at_high: float, margin: flo
 def gaussian_epsilon(mu: float, delta: float) -> float:
     """Epsilon of the Gaussian limit at this delta.
 
-    It solves delta = mu (f(t) - t F(-t)) for t = epsilon / mu.
-
-    f and F are the standard normal density and distribution function. An approximation, not a bound.
+    It solves delta = mu (f(t) - t F(-t)) for t = epsilon / mu. f and F are the standard normal density and distribution
+    function. An approximation, not a bound.
     """
     if not 0 < mu < math.inf:
         return mu

@@ -1,14 +1,12 @@
 """Privacy losses on a grid: dominating pairs from curves of delta, and sums of losses.
 
-Sums are computed by FFT, from above.
-
-Let H(g) = delta(log g) bound the hockey-stick divergence of every pair of neighboring laws in both directions, for each
-ratio g >= 1. The profile of a pair is convex, and so is the largest one of several pairs, such as all ordered pairs of
-inputs of a lopsided randomizer: no one pair need be the worst at every ratio. A curve above it need not be convex, but
-the lower convex hull of its points is above every convex function that they are above. So the chords of that hull are
-above H; and chords are the profile of a pair of laws P, Q with finitely many likelihood ratios, whose masses are the
-changes of slope (Doroshenko, Ghazi, Kamath, Kumar, Manurangsi 2022, "Connect the dots"). By the symmetry of the two
-directions Q gives the ratio 1/g the mass that P gives g.
+Sums are computed by FFT, from above. Let H(g) = delta(log g) bound the hockey-stick divergence of every pair of
+neighboring laws in both directions, for each ratio g >= 1. The profile of a pair is convex, and so is the largest one
+of several pairs, such as all ordered pairs of inputs of a lopsided randomizer: no one pair need be the worst at every
+ratio. A curve above it need not be convex, but the lower convex hull of its points is above every convex function that
+they are above. So the chords of that hull are above H; and chords are the profile of a pair of laws P, Q with finitely
+many likelihood ratios, whose masses are the changes of slope (Doroshenko, Ghazi, Kamath, Kumar, Manurangsi 2022,
+"Connect the dots"). By the symmetry of the two directions Q gives the ratio 1/g the mass that P gives g.
 """
 
 import math
@@ -36,10 +34,10 @@ _FFT_ERROR = 2e-15  # times log2 of the size: bound on the relative error of a t
 
 
 class Curve(Protocol):
-    """Theorem's curve of delta for a model; it holds at every epsilon, and in both directions."""
+    """Theorem's curve of delta for a model, at every epsilon and in both directions."""
 
     def curve(self, model: Any, *, epsilons: Floats) -> Floats:
-        """Delta at each of these epsilons."""
+        """Delta at each of many epsilons."""
 
     def delta_at(self, model: Any, *, epsilon: float) -> float:
         """Delta at one epsilon."""
@@ -50,7 +48,7 @@ class Curve(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Profile:
-    """Symmetric pair of laws P, Q, given by its positive losses log(P/Q) in ascending order.
+    """Symmetric pair of laws P, Q, given by its positive losses log(P/Q), ascending.
 
     ``masses`` are their probabilities under Q (under P they are exp(loss) times as large), ``infinite`` the probability
     under P of what Q never shows.
@@ -94,14 +92,14 @@ def lower_hull(x: Floats, y: Floats) -> NDArray[np.intp]:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LossLaw:
-    """Privacy loss of one release as a law: multiples of a step (``places``, ascending) and infinity."""
+    """Law of the privacy loss of one release: multiples of a step (``places``, ascending) and infinity."""
 
     places: Integers
     masses: Floats
     infinite: float
 
     def tilted(self, rate: float) -> tuple[float, Floats]:
-        """Log of E[exp(rate * place)], and the law tilted by it."""
+        """Log of E[exp(rate * place)], and the loss law tilted by the rate."""
         with np.errstate(divide="ignore"):
             powers = np.log(self.masses) + rate * self.places
         top = float(powers.max())
@@ -112,7 +110,7 @@ class LossLaw:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LossSum:
-    """Law of the summed privacy losses of all releases, on a grid of ``losses``, in nats and ascending.
+    """Law of the summed privacy losses of all releases, on an ascending grid of ``losses``, in nats.
 
     Probabilities are ``tilted`` by exp(rate x loss - log_moment), so that those that matter are not lost to rounding,
     which adds up to less than ``error``; ``beyond`` is the probability of losses above the grid.
@@ -147,11 +145,9 @@ class LossSum:
 def loss_sum(laws: Sequence[LossLaw], *, step: float, repeats: int, delta: float) -> LossSum:
     """Law of the sum of independent losses, each law repeated, on one grid.
 
-    It is accurate near this delta.
-
-    Losses above the grid count as infinite, and those below come back at its upper end: both err upward, at every
-    epsilon on the grid. Below it nothing is said, since tilted losses that come back are too light to stand for those
-    that are missing.
+    It is accurate near this delta. Losses above the grid count as infinite, and those below come back at its upper end:
+    both err upward, at every epsilon on the grid. Below it nothing is said, since tilted losses that come back are too
+    light to stand for those that are missing.
     """
     rate = _rate(laws, repeats, math.log(delta))
     first = math.floor(_extreme(laws, repeats, rate, math.log(_BELOW), -1))
@@ -180,7 +176,7 @@ def loss_sum(laws: Sequence[LossLaw], *, step: float, repeats: int, delta: float
 
 
 def _moments(laws: Sequence[LossLaw], repeats: int, rate: float) -> tuple[float, float, float]:
-    """Log generating function, mean and variance of the sum of losses, tilted by the rate."""
+    """Log generating function, mean and variance of the tilted sum of losses."""
     log_moment = mean = variance = 0.0
     for law in laws:
         moment, terms = law.tilted(rate)
@@ -207,9 +203,9 @@ def _rate(laws: Sequence[LossLaw], repeats: int, log_delta: float) -> float:
 
 
 def _extreme(laws: Sequence[LossLaw], repeats: int, rate: float, log_left: float, sign: int) -> float:
-    """Place beyond which Chernoff's bound leaves exp(``log_left``) of the tilted sum.
+    """Place beyond which the tilted sum has a probability of at most exp(``log_left``).
 
-    Above for sign 1, below for sign -1.
+    By Chernoff's bound. Above for sign 1, below for sign -1.
     """
     base, _, variance = _moments(laws, repeats, rate)
     places = []
@@ -237,12 +233,15 @@ def loss_laws(theorems: Sequence[Curve], models: Sequence[Any], left_out: float)
 
 
 def loss_reach(theorem: Curve, model: Any, left_out: float) -> float:
-    """Loss above which the theorem leaves at most ``left_out`` of delta."""
+    """Loss beyond which the theorem's curve of delta is at most ``left_out``."""
     return max(theorem.epsilon(model, delta=left_out), 1e-12)
 
 
 def loss_law(theorem: Curve, model: Any, step: float, reach: float, stride: int = 1) -> LossLaw:
-    """Loss law of the dominating pair, its losses rounded to multiples of ``stride`` steps."""
+    """Loss law of a theorem's dominating pair, in steps.
+
+    Losses are rounded to multiples of ``stride`` steps.
+    """
     last = math.ceil(reach / step) + stride
     pair = profile_at(theorem, model, losses=np.arange(stride, last, stride) * np.float64(step))
     above, below = pair.masses * np.exp(pair.losses), pair.masses[::-1]

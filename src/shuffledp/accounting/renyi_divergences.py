@@ -94,9 +94,9 @@ def _losses(theorem: Theorem, model: ProtocolModel) -> Floats:
 
 
 def _divergence(pair: Profile, order: float) -> float:
-    """Renyi divergence of order a, summed over pairs g and 1/g.
+    """Renyi divergence of order a of a pair of laws.
 
-    log(1 + sum of Q(g) (g^(a-1) - 1) (g - g^(1-a))) / (a - 1).
+    Summed over ratios g and 1/g together. log(1 + sum of Q(g) (g^(a-1) - 1) (g - g^(1-a))) / (a - 1).
     """
     power = (order - 1) * pair.losses
     with np.errstate(divide="ignore"):

@@ -1,4 +1,4 @@
-"""Theorem as the accountant uses it: hypotheses, and a curve between epsilon and delta.
+"""Theorem as the accountant uses it: hypotheses, and epsilon at a delta or delta at an epsilon.
 
 The local guarantee is the first theorem.
 """
@@ -65,7 +65,7 @@ class Theorem(ABC):
 
     @property
     def authors(self) -> str:
-        """First author and year of the result behind the theorem; "" if it has none."""
+        """First author and year of the result behind the theorem; "" without such a result."""
         found = re.search(r"\b([A-Z][a-z]+)\b[^0-9;]*?\b((?:19|20)\d\d)\b", self.citation)
         return "" if found is None else f"{found[1]} et al. {found[2]}"
 
@@ -140,7 +140,7 @@ class Theorem(ABC):
         return hypotheses
 
     def where_hypotheses_hold(self, model: ProtocolModel, delta: float) -> float:
-        """Delta of a closed form, rounded up, if all hypotheses hold at it; else 1.
+        """Delta of a closed form, rounded up, if the hypotheses hold at this delta; else 1.
 
         A delta of 1 promises nothing.
         """
@@ -155,7 +155,7 @@ class Theorem(ABC):
         return 0.0 if local.delta == 0 and epsilon >= local.epsilon else self.delta(model, epsilon=epsilon)
 
     def curve(self, model: ProtocolModel, *, epsilons: Floats) -> Floats:
-        """Delta at many epsilons, 0 or more: `delta_at` at each.
+        """Delta at many epsilons of 0 or more, by `delta_at` at each.
 
         A vectorized evaluation may replace the loop. For Renyi privacy and composition, which need a thousand points:
         they may be less tight than `delta_at`.
@@ -252,12 +252,12 @@ COMMON_REPORTS: tuple[Premise, ...] = (one_message_each, common_randomizer, not_
 
 
 def common_reports(model: ProtocolModel) -> tuple[Hypothesis, ...]:
-    """Hypotheses evaluated from ``COMMON_REPORTS``: one report each, one randomizer, not adaptive."""
+    """Hypotheses of ``COMMON_REPORTS``: one report each, one randomizer for all, not adaptive."""
     return tuple(premise(model) for premise in COMMON_REPORTS)
 
 
 def small_epsilon0(model: ProtocolModel, *, delta: float, formula: str, exp_limit: float) -> Hypothesis:
-    """Hypothesis: epsilon0 is at most the logarithm of ``exp_limit``, which ``formula`` spells out."""
+    """Hypothesis: epsilon0 is at most log(``exp_limit``), which ``formula`` spells out."""
     limit = math.log(exp_limit) if exp_limit > 0 else -math.inf
     epsilon0 = model.local.epsilon0
     value = f" = {limit:.6g}" if exp_limit > 0 else ", which no epsilon0 is for so few users"
@@ -286,7 +286,7 @@ def normalized(matrix: Floats) -> Floats:
 
 
 class Evaluator(Protocol):
-    """Evaluator of an upper bound: delta at any epsilon, and epsilon at any delta."""
+    """Evaluator of an upper bound: delta at any epsilon, and the least epsilon at any delta."""
 
     def epsilon(self, delta: float) -> float:
         """Least epsilon found at which the bound is at most delta."""
@@ -306,9 +306,10 @@ class CurveEvaluator(Evaluator, Protocol):
 
 
 class EvaluatedTheorem(Theorem):
-    """Upper bound that an evaluator computes if the hypotheses hold; otherwise epsilon0, and a delta of 1.
+    """Theorem with an upper bound that an evaluator computes if the hypotheses hold.
 
-    The evaluator's numbers may be wrong by ``guard``, a relative error of delta.
+    Elsewhere it gives epsilon0, and a delta of 1. The evaluator's numbers may be wrong by ``guard``, a relative error
+    of delta.
     """
 
     is_vectorized = True
@@ -341,7 +342,7 @@ class EvaluatedTheorem(Theorem):
 
 
 class LocalOnly(Theorem):
-    """Local guarantee carried over to the release, which is computed from the reports alone (post-processing).
+    """Local guarantee carried over to the release, which is computed from reports alone (post-processing).
 
     Nobody but one's own device is trusted. Where the local guarantee is empty this says nothing: reports that mean
     nothing alone may well be private together.
@@ -371,11 +372,10 @@ class LocalOnly(Theorem):
         return float(self.curve(model, epsilons=np.array([epsilon]))[0])
 
     def curve(self, model: ProtocolModel, *, epsilons: Floats) -> Floats:
-        """Delta at many epsilons: delta0 + (1 - delta0) (E - e) / (E + 1), down to delta0.
+        """Delta at many epsilons: delta0 + (1 - delta0) (E - e) / (E + 1), and delta0 from epsilon0 on.
 
-        Where E = exp(epsilon0) and e = exp(epsilon).
-
-        Kairouz, Oh, Viswanath 2015, Theorem 2: whatever is (epsilon0, delta0)-private is post-processing of that pair.
+        Where E = exp(epsilon0) and e = exp(epsilon). Kairouz, Oh, Viswanath 2015, Theorem 2: whatever is (epsilon0,
+        delta0)-private is post-processing of that pair.
         """
         local = model.local.guarantee
         if math.isinf(local.epsilon):

@@ -30,7 +30,7 @@ _NEARLY_UNIFORM = 1e-250  # below it products are subnormal, and u m differs by 
 
 
 class Bits:
-    """Uniform number whose first bits alone are known; it lies in [low, low + 1) / 2^count.
+    """Uniform number known by its first ``count`` bits only; it lies in [low, low + 1) / 2^count.
 
     ``low`` is the integer of those bits, and ``count`` their number.
     """
@@ -57,7 +57,7 @@ def precise(digits: int) -> Context:
 
 
 def lost() -> Decimal:
-    """Error bound of a computation in the current decimal context: half of the digits.
+    """Error bound for a computation in the current decimal context: half of the digits.
 
     Well above any true error.
     """
@@ -69,10 +69,8 @@ def settled_floor(
 ) -> int:
     """Integer part of ``value(u)``, at most ``most``, for a uniform number u.
 
-    The first 64 bits of u are drawn already.
-
-    ``value`` is nondecreasing, computed in the precision of the decimal context, to within `lost`; it may need more
-    ``digits`` than the usual ones.
+    The first 64 bits of u are drawn already. ``value`` is nondecreasing, computed in the precision of the decimal
+    context, to within `lost`; it may need more ``digits`` than the usual ones.
     """
     bits = Bits(word)
     while True:
@@ -103,7 +101,7 @@ def draw_codes(concentration: float, codes: Integers, source: RandomSource, *, r
 
 
 def _draw(codes: Integers, words: Words, theta: float, limit: int) -> None:
-    """Fill ``codes`` by inversion in floats; -1 where float errors may change a code.
+    """Fill ``codes`` with random codes by inversion in floats; -1 where float errors may change a code.
 
     With u uniform, v = floor(-log(1 - u (1 - q^m)) / theta) has Pr[v >= i] = (q^i - q^m) / (1 - q^m).
     """
@@ -147,7 +145,10 @@ class ItemsLeft(Protocol):
     """Items 0, 1, 2, ... that remain; each Lehmer code takes one of them."""
 
     def take(self, codes: Integers) -> None:
-        """Replace each code by the item that it takes: the remaining item number ``code``, counted from 0."""
+        """Replace each code by the item that it takes, and remove the item.
+
+        It is the remaining item with ``code`` others before it.
+        """
         ...
 
 
@@ -170,7 +171,7 @@ class _PlainItems:
 
 
 class _CompiledItems:
-    """Remaining items as bits of 64-bit words, below a binary tree of counts.
+    """Remaining items as bits of 64-bit words, with a binary tree of counts.
 
     About a quarter of a byte for each item.
     """
@@ -183,7 +184,10 @@ class _CompiledItems:
 
 
 def _plant(num_items: int) -> tuple[Words, NDArray[np.int32]]:
-    """Bits of all items, and for each tree node the number of remaining items in its lower half."""
+    """Bits of all items, and the tree of counts.
+
+    Each tree node counts the remaining items in its lower half.
+    """
     words = np.full((num_items + 63) // 64, ~np.uint64(0))
     leaves = 1
     while leaves < words.size:
@@ -216,7 +220,7 @@ def _take(codes: Integers, words: Words, lefts: NDArray[np.int32]) -> None:
 
 
 def _place_of_bit(word: Any, skipped: Any) -> int:
-    """Place of a word's set bit that has ``skipped`` set bits below it."""
+    """Place of the set bit in a word that has ``skipped`` set bits below it."""
     place, width = 0, 32
     while width:
         lower = word & ((np.uint64(1) << np.uint64(width)) - np.uint64(1))

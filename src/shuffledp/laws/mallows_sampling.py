@@ -35,13 +35,11 @@ def sample_mallows(
 ) -> Integers:
     """Random permutation w with Pr[w] proportional to exp(-concentration * d(w, identity)).
 
-    The concentration is "theta" or "gamma" in papers.
-
-    Kendall's distance counts the pairs that are out of order, Hamming's the items that have moved, and Cayley's the
-    exchanges that are needed, n minus the number of cycles. The Lehmer code of a Kendall-Mallows permutation has
-    independent places, each a truncated geometric number; a tree of counts over bits finds the items, in time O(n log
-    n) for every concentration, and with a quarter of a byte of memory for each item beside the result. Place k holds
-    item w[k].
+    The concentration is "theta" or "gamma" in papers. Kendall's distance counts the pairs that are out of order,
+    Hamming's the items that have moved, and Cayley's the exchanges that are needed, n minus the number of cycles. The
+    Lehmer code of a Kendall-Mallows permutation has independent places, each a truncated geometric number; a tree of
+    counts over bits finds the items, in time O(n log n) for every concentration, and with a quarter of a byte of memory
+    for each item beside the result. Place k holds item w[k].
 
     Guarantees:
         1. The law is exact for the float ``concentration`` if the words of the source are uniform, and if the float
@@ -107,9 +105,8 @@ def sample_mallows_blocks(
 ) -> Integers:
     """Random permutation of consecutive blocks, each permuted independently.
 
-    Blocks do not mix.
-
-    Sizes are 0 or more; the rest, one concentration for all or one for each, is as for `sample_mallows`, as errors are.
+    Blocks do not mix. Sizes are 0 or more; the rest, one concentration for all or one for each, is as for
+    `sample_mallows`, as errors are.
 
     Example:
         >>> sample_mallows_blocks([1, 1, 2], [0.0, 0.0, np.inf]).tolist()
@@ -128,9 +125,7 @@ def sample_mallows_blocks(
 def mallows_parts(sizes: Integers, thetas: Floats, distance: str, source: RandomSource) -> Iterator[Integers]:
     """Result of `sample_mallows_blocks` in parts, from place 0 on.
 
-    A part is one of a large block, or many small blocks.
-
-    The same words give the same permutation.
+    A part is one of a large block, or many small blocks. The same words give the same permutation.
     """
     stops, first = np.cumsum(sizes), 0
     while first < sizes.size:
@@ -178,13 +173,11 @@ def draw_num_kept(num_items: int, concentration: float, source: RandomSource) ->
 
 
 def _count_between(ends: tuple[Decimal, Decimal], num_items: int, concentration: float) -> int | None:
-    """Count at which the distribution function first exceeds a probability in an interval.
+    """Count at which the distribution function first exceeds the random number; None if undecided.
 
-    None if the two ``ends`` of the interval disagree.
-
-    All weights come from the largest by products of quotients. Every product errs by a few units of the last digit, so
-    that a sum errs by less than ten units for each step; and weights are left out only where all of them together are
-    less than one unit.
+    The number lies between the two ``ends``; it is undecided if they disagree. All weights come from the largest by
+    products of quotients. Every product errs by a few units of the last digit, so that a sum errs by less than ten
+    units for each step; and weights are left out only where all of them together are less than one unit.
     """
     theta = Decimal(concentration)
     mean = theta.exp() - 1 if theta > 1 else _expm1(theta)
@@ -252,7 +245,7 @@ def _swapping(places: Integers, concentration: float, source: RandomSource) -> N
 
 
 def _settled_coin(place: int, concentration: float, word: int, source: RandomSource) -> bool:
-    """Whether u < k q / (1 + k q), compared exactly.
+    """Exact decision whether u < k q / (1 + k q).
 
     That is, u (1 + e^theta / k) < 1.
     """

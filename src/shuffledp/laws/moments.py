@@ -69,9 +69,8 @@ def _log_integers(count: int, theta: float) -> Floats:
 def kendall_inversions(num_items: int, concentration: float) -> tuple[float, float]:
     """Mean and variance of the number of inversions, for Kendall's distance.
 
-    That number is the distance from the identity.
-
-    Sums of the means and variances of truncated geometric numbers, right to about 1e-9 of themselves.
+    That number is the distance from the identity. Sums of the means and variances of truncated geometric numbers, right
+    to about 1e-9 of themselves.
 
     The arguments are those of `log_partition`, and so are the errors.
 
@@ -110,10 +109,9 @@ def _squared(x: float | Floats) -> Floats:
 def stay_probability(num_items: int, concentration: float, *, distance: str) -> float:
     """Probability that a given item stays in its place.
 
-    Each other place is equally likely.
-
-    For Cayley's distance it is 1 / (1 + (n - 1) exp(-theta)), and for Hamming's exp(theta) (1 - B) / n, where B is the
-    probability of n under a Poisson law of mean exp(theta) - 1 that is cut off beyond n (Erlang's formula).
+    Each other place is equally likely. For Cayley's distance it is 1 / (1 + (n - 1) exp(-theta)), and for Hamming's
+    exp(theta) (1 - B) / n, where B is the probability of n under a Poisson law of mean exp(theta) - 1 that is cut off
+    beyond n (Erlang's formula).
 
     The arguments are those of `log_partition`, n being 1 or more, and no "kendall"; so are the errors.
 
@@ -141,12 +139,11 @@ def stay_probability(num_items: int, concentration: float, *, distance: str) -> 
 
 
 def kendall_position_law(num_items: int, concentration: float, rank: int) -> Floats:
-    """Law of w[rank] for Kendall's distance.
+    """Law of the item w[rank] at a given rank, for Kendall's distance.
 
-    It is also the law of the place where item ``rank`` lands.
-
-    The draw before place ``rank`` takes an item that is below or above; so the law for m items follows from the one for
-    m - 1 items, whose place is one less. Time O(n * rank); use n - 1 - rank and mirror if that is less.
+    It is also the law of the place where item ``rank`` lands. The draw before place ``rank`` takes an item that is
+    below or above; so the law for m items follows from the one for m - 1 items, whose place is one less. Time O(n *
+    rank); use n - 1 - rank and mirror if that is less.
 
     The arguments are those of `log_partition`, and a ``rank`` from 0 to n - 1; so are the errors.
 
@@ -181,12 +178,10 @@ def _truncated(size: int, concentration: float) -> Floats:
 
 
 def kendall_corner_law(num_items: int, concentration: float, places: int, items: int) -> Floats:
-    """Law of the number of the first ``items`` items among the first ``places`` places.
+    """Law of the number of the first ``items`` items that lie in the first ``places`` places.
 
-    For Kendall's distance.
-
-    It is q-hypergeometric: proportional to [b, x]_q [n - b, a - x]_q q^((b - x)(a - x)), with a places and b items. It
-    is given for x = 0, ..., min(a, b).
+    For Kendall's distance. It is q-hypergeometric: proportional to [b, x]_q [n - b, a - x]_q q^((b - x)(a - x)), with a
+    places and b items. It is given for x = 0, ..., min(a, b).
 
     The arguments are those of `log_partition` for a finite concentration, and a and b from 0 to n; so are the errors.
 
@@ -212,7 +207,7 @@ def _log_factorials(count: int, theta: float) -> Floats:
 
 
 def _lost(factorials: Floats, theta: float, a: int, b: int, cells: int) -> Floats:
-    """Probabilities of min(a, b) - i items in the places, for i = 0, ..., cells - 1."""
+    """Probabilities that min(a, b) - i items lie in the places, for i = 0, ..., cells - 1."""
     n = factorials.size - 1
     x = min(a, b) - np.arange(cells, dtype=np.int64)
     x = x[(a - x) <= n - b]
@@ -226,9 +221,9 @@ def _lost(factorials: Floats, theta: float, a: int, b: int, cells: int) -> Float
 
 
 def kendall_kept_in_interval(num_items: int, concentration: float, start: int, stop: int) -> float:
-    """Mean number of items start, ..., stop - 1 in places start, ..., stop - 1.
+    """Mean number of items of an interval of ranks that lie in the places of this interval.
 
-    For Kendall's distance.
+    The interval is start, ..., stop - 1. For Kendall's distance.
 
     The arguments are those of `log_partition` for a finite concentration, and ranks from 0 to n; so are the errors.
 
@@ -248,7 +243,7 @@ def kendall_kept_in_interval(num_items: int, concentration: float, start: int, s
 
 
 def kendall_mean_displacement(num_items: int, concentration: float) -> float:
-    """Mean of ``abs(w[k] - k)`` over all ranks k and all draws, for Kendall's distance.
+    """Mean of ``abs(w[k] - k)`` over all ranks k and permutations w, for Kendall's distance.
 
     Every cut between ranks is crossed by as many items upward as downward, and their number is q-hypergeometric. About
     2 log(2) / concentration if that is far above 1 and far below n. Time O(n * min(n, 3 / concentration)).

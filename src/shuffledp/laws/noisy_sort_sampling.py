@@ -35,9 +35,7 @@ def sample_noisy_sort(
 ) -> Integers:
     """Random order of ranks by ``positions[rank] + scale * noise`` ("delay shuffler").
 
-    The noise of all ranks has one law.
-
-    With Laplace noise the loss of a group is its spread of positions over ``scale``
+    The noise of all ranks has one law. With Laplace noise the loss of a group is its spread of positions over ``scale``
     (`shuffledp.protocols.d_sigma.sort_spreads`); with Gaussian noise the spread with ``power=2`` over ``scale`` is the
     mu of `shuffledp.laws.gaussian_delta`. Place k of the result holds rank w[k].
 
@@ -113,7 +111,7 @@ def _blocks(starts: ArrayLike | None, count: int) -> Integers:
 
 
 def _keys(at: Floats, words: NDArray[np.uint64], noise: str) -> tuple[Floats, Floats]:
-    """Positions plus noise in units of the scale, with error bounds.
+    """Positions plus noise, in units of the noise's scale, with error bounds.
 
     The last bit of a word is the sign; the others are a uniform u, of which the noise is -log(u), or the point above
     which a normal number lies with probability u / 2.
@@ -151,14 +149,14 @@ def _undecided(keys: Floats, margins: Floats, blocks: Integers) -> list[tuple[in
 
 
 class _Key:
-    """Key of one rank: its position plus noise with some known bits, in units of the scale."""
+    """Position plus noise of one rank, with known bits of the noise; in units of the scale."""
 
     def __init__(self, position: float, scale: float, word: int, noise: str) -> None:
         self._position, self._scale, self._noise = Decimal(position), Decimal(scale), noise
         self._negative, self.bits = bool(word & 1), Bits(word >> 1, 63)
 
     def interval(self) -> tuple[Decimal, Decimal]:
-        """Lower and upper bound of the key."""
+        """Lower and upper bound of position plus noise."""
         center = self._position / self._scale
         most, least = (_magnitude(u, self._noise) for u in self.bits.ends())
         if self._negative:
@@ -238,11 +236,10 @@ def _pi() -> Decimal:
 def gaussian_delta(mu: float, alpha: float) -> float:
     """Smallest delta at which a Gaussian mechanism of parameter ``mu`` is (alpha, delta)-private.
 
-    ``mu`` is the sensitivity in units of the noise's scale.
-
-    delta = Phi(mu / 2 - alpha / mu) - exp(alpha) Phi(-mu / 2 - alpha / mu), rounded up; and 0 for mu = 0. A sort by
-    positions plus Gaussian noise has mu = largest spread of a group (``sort_spreads(..., power=2)``) / scale, and is
-    then (alpha, delta)-d_sigma private for every alpha. It is private for no alpha with delta = 0.
+    ``mu`` is the sensitivity in units of the noise's scale. delta = Phi(mu / 2 - alpha / mu) - exp(alpha) Phi(-mu / 2 -
+    alpha / mu), rounded up; and 0 for mu = 0. A sort by positions plus Gaussian noise has mu = largest spread of a
+    group (``sort_spreads(..., power=2)``) / scale, and is then (alpha, delta)-d_sigma private for every alpha. It is
+    private for no alpha with delta = 0.
 
     Args:
         mu: 0 or more, in units of the noise's standard deviation.
@@ -279,7 +276,7 @@ def _normal_below(x: float) -> float:
 
 
 def _log(chance: float) -> float:
-    """Logarithm of a probability; minus infinity if it is so small that its digits are lost."""
+    """Logarithm of a probability; minus infinity if its digits are lost because it is so small."""
     return math.log(chance) if chance > _SMALLEST else -math.inf
 
 

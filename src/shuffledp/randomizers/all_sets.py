@@ -27,7 +27,10 @@ _MOST_IN_CHANNEL = 256
 
 
 class Support(NamedTuple):
-    """Probabilities that a report holds an option (or a pair), if the true set does and if it does not."""
+    """Probabilities that a report holds an option, if the true set holds it and if not.
+
+    Or a pair of options.
+    """
 
     p: float
     q: float
@@ -71,7 +74,7 @@ class AllSetsModel(TicksModel):
 
     @property
     def response(self) -> KaryRandomizedResponseModel:
-        """Randomized response on the numbers of the sets."""
+        """Randomized response over the numbers of the sets."""
         return KaryRandomizedResponseModel(domain_size=self.num_sets, share=self.share)
 
     @property
@@ -101,7 +104,7 @@ class AllSetsModel(TicksModel):
 
     @property
     def report_bits(self) -> int:
-        """Bits of the number of a set."""
+        """Size of one report in bits: the bits of a set's number."""
         return self.response.report_bits
 
     @property
@@ -110,7 +113,7 @@ class AllSetsModel(TicksModel):
         return (kept_in_words(self),)
 
     def supporting(self, held: int) -> Support:
-        """Chances that a report holds ``held`` given options together.
+        """Probabilities that a report holds ``held`` given options together.
 
         If the true set holds them, and if it does not.
         """
@@ -142,7 +145,7 @@ class AllSetsModel(TicksModel):
         return self.response.support_counts(columns)
 
     def counted(self, columns: Mapping[str, NDArray[Any]]) -> Supports:
-        """Counts of the reports that hold each option; every report is about every option."""
+        """Number of reports whose set holds each option; every report is about every option."""
         counts = self.set_counts(columns)
         held = counts @ self.sets()
         return Supports(held.astype(np.int64), np.full(self.num_options, counts.sum(), dtype=np.int64))

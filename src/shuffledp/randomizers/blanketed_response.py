@@ -72,7 +72,7 @@ class BlanketedResponseModel(BlanketModel):
 
     @property
     def response(self) -> KaryRandomizedResponseModel:
-        """Model of the response by itself."""
+        """Model of the response alone."""
         return KaryRandomizedResponseModel(domain_size=self.domain_size, share=self.share)
 
     @property
@@ -102,7 +102,7 @@ class BlanketedResponseModel(BlanketModel):
 
     @property
     def report_bits(self) -> int:
-        """Bits of the number of an answer, or of an empty message."""
+        """Size of one message in bits: that of an answer's number, or of the number of an empty message."""
         return self.domain_size.bit_length()
 
     @property

@@ -90,7 +90,7 @@ class ChannelModel(_Description):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LaplaceModel(_Description):
-    """Number in [0, 1] plus Laplace noise of scale 1/epsilon0, in real numbers.
+    """Number in [0, 1] plus real-valued Laplace noise of scale 1/epsilon0.
 
     A description for accounting: with floating-point numbers the noise would not have this law. What runs on devices is
     `DiscreteLaplaceMean`.
@@ -116,7 +116,10 @@ class LaplaceModel(_Description):
 
     @classmethod
     def from_epsilon0(cls, *, epsilon0: float) -> Self:
-        """Model with exactly this loss: every epsilon0 is representable."""
+        """Model with exactly this local loss.
+
+        Every epsilon0 is representable.
+        """
         return cls(epsilon0=epsilon0)
 
     @property
@@ -134,7 +137,7 @@ class LaplaceModel(_Description):
 
     @property
     def laplace_steps(self) -> float:
-        """Number of steps, infinite: the inputs are real numbers."""
+        """Number of steps: infinity, as the inputs are real numbers."""
         return math.inf
 
 
@@ -142,10 +145,8 @@ class LaplaceModel(_Description):
 class PersonalizedResponseModel(_Description):
     """k-ary randomized response with a personal local loss for each person.
 
-    The histogram of losses is public.
-
-    A description for accounting: who has which loss must not be guessed from a report. With more than one loss reports
-    have no common law, and an estimate would have to weight them.
+    The histogram of losses is public. A description for accounting: who has which loss must not be guessed from a
+    report. With more than one loss reports have no common law, and an estimate would have to weight them.
 
     Args:
         domain_size: number k of values, 2 or more.
@@ -199,7 +200,7 @@ class PersonalizedResponseModel(_Description):
 
     @property
     def personal_losses(self) -> PersonalLosses:
-        """Personal losses, with the number of people of each."""
+        """Personal losses, and the number of people with each loss."""
         return PersonalLosses(domain_size=self.domain_size, epsilons=self.epsilons, counts=self.counts)
 
 
@@ -207,9 +208,8 @@ class PersonalizedResponseModel(_Description):
 class LdpModel(_Description):
     """Class of all randomizers with a given local guarantee.
 
-    All people apply the same randomizer.
-
-    What is stated about it holds for each of them; of a given one, its own model may say more.
+    All people apply the same randomizer. What is stated about it holds for each of them; of a given one, its own model
+    may say more.
 
     Args:
         epsilon0: local privacy loss in nats, 0 or more; infinity if nothing is known.

@@ -79,7 +79,10 @@ class Mechanism:
 
     @abstractmethod
     def randomize(self, values: ArrayLike, *, source: RandomSource | None = None) -> Reports:
-        """Reports on the values, one per value (or ``num_messages``), in the order of the values."""
+        """Reports on the values, in the order of the values.
+
+        One report for each value, or ``num_messages`` of them.
+        """
 
     def _reports(self, columns: Columns, source: RandomSource) -> Reports:
         """Reports with these columns.
@@ -157,7 +160,7 @@ class CategoryRandomizer(Mechanism):
         return self.categories.numbers(values)
 
     def _shown(self) -> list[str]:
-        """Parameters for the ``repr``; few categories are shown themselves, many by their number."""
+        """Parameters for the ``repr``; categories are listed if they are few, else counted."""
         shown = super()._shown()
         if self.categories is None:
             return shown

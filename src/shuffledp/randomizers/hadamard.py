@@ -1,8 +1,7 @@
 """Hadamard response: a report is the number of a column of a Hadamard matrix.
 
-More often than not the column has +1 in the answer's row.
-
-Float-free: one random word decides the sign by integer comparison, and another the column.
+More often than not the column has +1 in the answer's row. Float-free: one random word decides the sign by integer
+comparison, and another the column.
 """
 
 from collections.abc import Mapping
@@ -70,7 +69,7 @@ class HadamardResponseModel(FrequencyModel):
 
     @property
     def report_bits(self) -> int:
-        """Bits of the number of a column."""
+        """Size of one report in bits: the bits of a column's number."""
         return self.domain_size.bit_length()
 
     @property
@@ -108,12 +107,11 @@ class HadamardResponseModel(FrequencyModel):
         return TwoLevelLaw(share=1 / 2, overlap=1 / 4, triple=1 / 4, union=1.0)
 
     def support_variance(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Variance of the total weight of the values that one report supports, for each true answer.
+        """Variance of the total weight of the values that a report supports, for each true answer.
 
-        From the first two moments over all columns.
-
-        The weights of the values that a column supports add up to half of (all weights + their transform there); and
-        the law of columns is 1/K times 1 + (2 p - 1) (the entry in the row of the true answer).
+        From the first two moments over all columns. The weights of the values that a column supports add up to half of
+        (all weights + their transform there); and the law of columns is 1/K times 1 + (2 p - 1) (the entry in the row
+        of the true answer).
         """
         own, excess = slice(1, self.domain_size + 1), 2 * self.p - 1
         sums = np.zeros((*weights.shape[:-1], self.num_columns))
@@ -224,12 +222,11 @@ class HadamardResponse(CategoryRandomizer):
 def _respond(
     answers: NDArray[Any], signs: NDArray[np.uint64], columns: NDArray[np.uint64], model: HadamardResponseModel
 ) -> NDArray[np.uint64]:
-    """Columns reported for these answers, drawn from random words.
+    """Column reported for each answer, drawn from random words.
 
-    Words of ``signs`` below ``false_words`` ask for -1; ``columns`` give a first choice.
-
-    Where its sign is not the one asked for, the least bit that the row has is flipped, which changes the sign and pairs
-    off the columns of one sign with those of the other. Every row takes the same steps whatever is drawn.
+    Words of ``signs`` below ``false_words`` ask for -1; ``columns`` give a first choice. Where its sign is not the one
+    asked for, the least bit that the row has is flipped, which changes the sign and pairs off the columns of one sign
+    with those of the other. Every row takes the same steps whatever is drawn.
     """
     rows = answers.astype(np.uint64) + np.uint64(1)
     indices = columns >> np.uint64(64 - model.report_bits)
@@ -240,7 +237,7 @@ def _respond(
 
 
 def _most_odd(numbers: int) -> int:
-    """Most numbers below ``numbers`` that share an odd number of ones with one mask, over all masks.
+    """Most numbers below ``numbers`` that share an odd number of ones with any one mask.
 
     Of the first 2^b numbers a mask shares an odd number with half, unless it shares none; and a mask may turn the
     parity of the rest, which begins with the next binary digit.
@@ -251,9 +248,9 @@ def _most_odd(numbers: int) -> int:
 
 
 def _most_uneven(numbers: int, limit: int) -> int:
-    """Most numbers below ``numbers`` with one parity of shared ones, over masks from 1 to below ``limit``.
+    """Most numbers below ``numbers`` that share an even, or an odd, number of ones with one mask.
 
-    ``limit`` is a power of two; the parity is even or odd.
+    For masks from 1 to below ``limit``, a power of two.
     """
     if numbers == 0 or limit == 1:
         return 0

@@ -40,9 +40,7 @@ _TOLERANCE = 1e-9  # largest relative excess of the sum of coordinates over its 
 def as_answers(values: ArrayLike, domain_size: int) -> NDArray[Any]:
     """Answers as integers in range(domain_size) of the given type, shape (n,).
 
-    Truth values too for a domain of two.
-
-    Anything else is refused; the message gives places only.
+    Truth values too for a domain of two. Anything else is refused; the message gives places only.
     """
     answers = _column(values)
     if len(answers) == 0:
@@ -64,9 +62,8 @@ def as_answers(values: ArrayLike, domain_size: int) -> NDArray[Any]:
 def as_numbers_of(values: ArrayLike, categories: tuple[Category, ...]) -> NDArray[np.int64]:
     """Numbers of answers that are categories, shape (n,).
 
-    A whole number may come as a float.
-
-    Anything else is refused; the message gives the categories, which are public, and places.
+    A whole number may come as a float. Anything else is refused; the message gives the categories, which are public,
+    and places.
     """
     # numpy would make texts of numbers, and of what is missing, that stand beside texts.
     answers = _column(values, dtype=object if isinstance(values, list | tuple) else None)
@@ -110,7 +107,7 @@ def as_categories(categories: Iterable[Any]) -> tuple[Category, ...]:
 
 
 def check_named(categories: Sequence[Category], names: Sequence[str]) -> None:
-    """Refuse fewer than two categories, mixed types, and names that are not different lines of text."""
+    """Refuse fewer than two categories, mixed types, and names that are not distinct lines of text."""
     if len(categories) < 2:
         raise invalid("two or more", categories=list(categories))
     kinds = sorted({type(category).__name__ for category in categories})

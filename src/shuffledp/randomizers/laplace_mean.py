@@ -93,7 +93,7 @@ class DiscreteLaplaceMeanModel(RangeModel):
         return self.num_steps
 
     def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
-        """Check of the one integer column ``value``: no report lies farther out than noise can move it.
+        """Check of the one integer column ``value``, within the reach of the noise.
 
         Every integer is possible, but those refused have together a chance below 2^-100 in one report. A single one
         could move the mean by any amount, and be no accident. To refuse a report costs no privacy: it is computed from
@@ -110,7 +110,7 @@ class DiscreteLaplaceMeanModel(RangeModel):
 
     @property
     def swing(self) -> float:
-        """Largest change of the sum by one report, among the reports that `check` accepts."""
+        """Largest change of the sum by one report that `check` accepts."""
         return (self.upper - self.lower) * (1 + 2 * self._furthest / self.num_steps)
 
     @property

@@ -1,8 +1,7 @@
 """Local hashing: each person hashes the answer by a random function, and randomizes the hash.
 
-The hash has a small range.
-
-Float-free: functions are drawn as integers, and the hashed answer goes through `KaryRandomizedResponse`.
+The hash has a small range. Float-free: functions are drawn as integers, and the hashed answer goes through
+`KaryRandomizedResponse`.
 """
 
 import math
@@ -111,7 +110,7 @@ class OptimizedLocalHashingModel(FrequencyModel):
 
     @property
     def report_bits(self) -> int:
-        """Bits of a seed and a hash."""
+        """Size of one report in bits: the bits of the seed and the hash."""
         return (self.num_seeds - 1).bit_length() + self.response.report_bits
 
     @property
@@ -123,7 +122,7 @@ class OptimizedLocalHashingModel(FrequencyModel):
         return self.response.guarantee
 
     def hashed(self, values: NDArray[Any], seeds: NDArray[np.uint64]) -> NDArray[np.uint64]:
-        """Hash of each value in range(hash_range), by the function of its own seed.
+        """Hash of each value by the function of its own seed; in range(hash_range).
 
         All arrays have the shape (n,).
         """
@@ -136,9 +135,8 @@ class OptimizedLocalHashingModel(FrequencyModel):
     def two_level(self) -> TwoLevelLaw:
         """Two-level law against the uniform law of seed and hash.
 
-        The set of a value has all pairs with its hash.
-
-        Of k sets with overlap o the union is at most k share - (k - 1) o (Hunter 1976, with one set as the center).
+        The set of a value has all pairs with its hash. Of k sets with overlap o the union is at most k share - (k - 1)
+        o (Hunter 1976, with one set as the center).
         """
         share, overlap = Fraction(1, self.hash_range), self.collision / self.hash_range
         union = min(float(self.domain_size * share - (self.domain_size - 1) * overlap), 1.0)
@@ -160,9 +158,8 @@ class OptimizedLocalHashingModel(FrequencyModel):
     def support_counts(self, columns: Mapping[str, NDArray[Any]]) -> NDArray[np.int64]:
         """Number of reports that support each value.
 
-        A report supports about one value in g.
-
-        Time n k, about a nanosecond each; memory for a batch of reports and for the counts.
+        A report supports about one value in g. Time n k, about a nanosecond each; memory for a batch of reports and for
+        the counts.
         """
         counts = np.zeros(self.domain_size, dtype=np.int64)
         for start in range(0, len(columns["seed"]), _BATCH):
@@ -171,12 +168,11 @@ class OptimizedLocalHashingModel(FrequencyModel):
         return counts
 
     def _add_support(self, counts: NDArray[np.int64], seeds: NDArray[np.uint64], reports: NDArray[Any]) -> None:
-        """Add the support of a batch of reports to the counts, value by value.
+        """Add the support of a batch of reports to ``counts``, one value after another.
 
-        From v to v + 1 each residue grows by its report's a, modulo P.
-
-        h(v) = y means that the residue is in [ceil(y P / g), ceil((y + 1) P / g)). Differences below zero wrap, so that
-        one comparison tests both ends, and the smaller of x and x - P is x mod P.
+        From v to v + 1 each residue grows by its report's a, modulo P. h(v) = y means that the residue is in [ceil(y P
+        / g), ceil((y + 1) P / g)). Differences below zero wrap, so that one comparison tests both ends, and the smaller
+        of x and x - P is x mod P.
         """
         modulus, size = self.modulus, self.hash_range
         edges = -(-(reports.astype(np.int64)[:, None] + np.arange(2)) * modulus // size)

@@ -87,7 +87,7 @@ class MaskedPrefixModel(PrefixModel):
 
     @property
     def prefix_bits(self) -> int:
-        """Bits b of a chunk."""
+        """Number b of bits of a chunk."""
         return self.response.domain_size.bit_length() - 1
 
     @property
@@ -97,12 +97,12 @@ class MaskedPrefixModel(PrefixModel):
 
     @property
     def p(self) -> float:
-        """Probability that a report supports the true code of its sender, in the report's part."""
+        """Probability that a report supports its sender's true code, in the report's part."""
         return self.response.p
 
     @property
     def report_bits(self) -> int:
-        """Bits of a part, a seed and a value."""
+        """Size of one report in bits: the bits of part, seed and value."""
         return self.num_levels.bit_length() + 64 + self.response.report_bits
 
     @property
@@ -117,14 +117,13 @@ class MaskedPrefixModel(PrefixModel):
     def two_level(self) -> TwoLevelLaw:
         """Two-level law against the uniform law of seed and value in each part.
 
-        One value of g is the input's.
-
-        Two inputs' sets are disjoint in the part where they differ first; for other parts it is a bound, for any hash.
+        One value of g is the input's. Two inputs' sets are disjoint in the part where they differ first; for other
+        parts it is a bound, for any hash.
         """
         return TwoLevelLaw(share=1 / self.response.domain_size, overlap=0.0, is_overlap_bound=True)
 
     def parts_of(self, words: NDArray[np.uint64]) -> NDArray[np.uint8]:
-        """Part that each report is on, from a random word.
+        """Part that each report is about, chosen by a random word.
 
         A level from 0 on, or the part for estimates, which comes last.
         """
@@ -137,7 +136,7 @@ class MaskedPrefixModel(PrefixModel):
     def true_values(
         self, chunks: NDArray[np.int64], parts: NDArray[np.uint8], seeds: NDArray[np.uint64]
     ) -> NDArray[np.uint64]:
-        """Value of each report before the response: a chunk plus a hash of the chunks before it.
+        """True value of each report: a chunk, masked by a hash of the chunks before it.
 
         In the part for estimates the hash of all chunks.
         """
@@ -187,7 +186,7 @@ class MaskedPrefixModel(PrefixModel):
         check_categories(columns["value"], self.response.domain_size, "reports")
 
     def supports(self, columns: Mapping[str, NDArray[Any]], value: Any) -> NDArray[np.bool_]:
-        """Mask of the reports whose value is the true value of the code with these chunks.
+        """Mask of the reports that support the code with these chunks.
 
         The chunks have the shape (num_levels,).
         """
@@ -203,7 +202,7 @@ class MaskedPrefixModel(PrefixModel):
 
 @dataclass(frozen=True, slots=True)
 class PartReports:
-    """Reports of one part: their values and hash functions, and the number of prefix bits that are hashed."""
+    """Reports of one part: values, hash functions, and the number of prefix bits that are hashed."""
 
     known_bits: int
     values: Words

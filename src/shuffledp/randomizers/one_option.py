@@ -20,7 +20,7 @@ from shuffledp.randomness.sources import RandomSource, bernoulli, uniform_intege
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OneOptionModel(TicksModel):
-    """Public description of an answer about one option, drawn uniformly on the device.
+    """Public description of an answer about one option, which the device draws uniformly.
 
     ``share`` of the 2^64 words lead to a lie.
 
@@ -79,16 +79,15 @@ class OneOptionModel(TicksModel):
 
     @property
     def report_bits(self) -> int:
-        """Bits of the number of an option, and of its answer."""
+        """Size of one message in bits: the bits of an option's number and its answer."""
         return max((self.num_options - 1).bit_length(), 1) + 1
 
     @property
     def two_level(self) -> TwoLevelLaw:
         """Two-level law against the uniform law.
 
-        The set of an answer is every option with its true answer.
-
-        All people amplify, whichever options they drew: the blanket of a mixture is the mixture of blankets.
+        The set of an answer is every option with its true answer. All people amplify, whichever options they drew: the
+        blanket of a mixture is the mixture of blankets.
         """
         alike = self.num_options - self.most_differing
         return TwoLevelLaw(share=0.5, overlap=alike / (2 * self.num_options))
@@ -113,9 +112,8 @@ class OneOptionModel(TicksModel):
 class OneOption(TickRandomizer):
     """One option each: whether a random option was ticked, by binary randomized response.
 
-    The option is drawn in private, uniformly.
-
-    Reports have the columns ``option`` and ``ticked``. Shares are estimated from the people who were asked.
+    The option is drawn in private, uniformly. Reports have the columns ``option`` and ``ticked``. Shares are estimated
+    from the people who were asked.
 
     Guarantees:
         1. Each report is (epsilon0, 0)-locally differentially private, exactly, whatever the options are.

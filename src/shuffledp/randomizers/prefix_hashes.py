@@ -1,10 +1,9 @@
 """Pairwise independent hashes of prefixes: the top bits of a x + b modulo 2^128.
 
-a and b are expanded from a seed.
-
-Of two different keys x below 2^62 both hashes are uniform and independent over a and b of 128 bits, for values of up to
-64 bits (multiply-add-shift; Dietzfelbinger 1996: keys of w bits and values of v bits take words of w + v - 1). Words of
-64 bits would be too short: keys that differ in their high bits alone, as prefixes do, then meet far too often.
+a and b are expanded from a seed. Of two different keys x below 2^62 both hashes are uniform and independent over a and
+b of 128 bits, for values of up to 64 bits (multiply-add-shift; Dietzfelbinger 1996: keys of w bits and values of v bits
+take words of w + v - 1). Words of 64 bits would be too short: keys that differ in their high bits alone, as prefixes
+do, then meet far too often.
 
 Prefixes of up to 62 bits are keys themselves; of longer ones the key is a fingerprint of 62 bits of SHA-256. A seed of
 64 bits is expanded by SHA-256, so that independence holds up to what tells SHA-256 from a random function.
@@ -35,7 +34,7 @@ def expanded(seeds: Words) -> Words:
 
 
 def key_of(prefix: int, num_bits: int) -> int:
-    """Key of a prefix of this number of bits.
+    """Key of a prefix of ``num_bits`` bits.
 
     The prefix itself, or its fingerprint if it is longer than 62 bits.
     """
@@ -51,7 +50,7 @@ def keys_of(prefixes: Sequence[int], num_bits: int) -> Words:
 
 
 def top_bits(functions: Words, keys: Words, num_bits: int) -> Words:
-    """Hash of each key by the function in its row, as ``num_bits`` bits (at most 32)."""
+    """Hash of each key by the function of its row, of ``num_bits`` bits (at most 32)."""
     high, low, add_high, add_low = functions.T
     product = low * keys
     carry = (product + add_low < product).astype(np.uint64)

@@ -60,9 +60,7 @@ class PrivUnitModel(MeanModel):
     def from_epsilon0(cls, *, epsilon0: float, dimension: int, budget_split: float | None = None) -> Self:
         """Model whose stated local loss is at most ``epsilon0``.
 
-        Less by up to 1e-6, or 3e-9 for the best split.
-
-        The arguments are those of `PrivUnit`.
+        Less by up to 1e-6, or 3e-9 for the best split. The arguments are those of `PrivUnit`.
         """
         validate.positive(epsilon0=epsilon0)
         if not _LEAST_EPSILON0 <= epsilon0 <= _LARGEST_EPSILON0:
@@ -82,7 +80,7 @@ class PrivUnitModel(MeanModel):
 
     @property
     def gamma(self) -> float:
-        """Smallest inner product with the true vector inside the cap."""
+        """Smallest inner product of a vector in the cap with the true vector."""
         return 1 - 2 * self.depth
 
     @property
@@ -94,10 +92,9 @@ class PrivUnitModel(MeanModel):
     def scale(self) -> float:
         """Expected inner product of a report with the true vector.
 
-        Contributions are reports divided by it.
-
-        For a small loss it is a small difference of p and the mass of the cap, which are both known to some 1e-15: up
-        to 20,000 dimensions its relative error is at most 1e-11 / min(1, epsilon0), and typically 1e-14 / epsilon0.
+        Contributions are reports divided by it. For a small loss it is a small difference of p and the mass of the cap,
+        which are both known to some 1e-15: up to 20,000 dimensions its relative error is at most 1e-11 / min(1,
+        epsilon0), and typically 1e-14 / epsilon0.
         """
         mass = cap_mass(self.depth, self.dimension)
         return cap_moment(self.depth, self.dimension) * (self.p - mass) / (mass * (1 - mass))
@@ -106,10 +103,9 @@ class PrivUnitModel(MeanModel):
     def guarantee(self) -> LocalDP:
         """Local guarantee: epsilon is the loss of the coin plus the loss of the cap, plus 1e-9.
 
-        The coin has log(p / (1-p)), the cap log((1-c) / c), and 1e-9 is a guard.
-
-        c is the share of the sphere in the cap. The guard covers the error of evaluating c in float64, which is a
-        thousand times smaller. For idealised real numbers: see `PrivUnit`.
+        The coin has log(p / (1-p)), the cap log((1-c) / c), and 1e-9 is a guard. c is the share of the sphere in the
+        cap. The guard covers the error of evaluating c in float64, which is a thousand times smaller. For idealised
+        real numbers: see `PrivUnit`.
         """
         coin = math.log(self.cap_words) - math.log(_WORDS - self.cap_words)
         return LocalDP(epsilon=coin + cap_loss(self.depth, self.dimension) + _GUARD)
@@ -155,7 +151,7 @@ class PrivUnitModel(MeanModel):
 
     @property
     def stray(self) -> float:
-        """Largest distance of a report's contribution from an honest vector."""
+        """Largest distance of a report's contribution from a true vector."""
         return 1 + 1 / self.scale
 
     def contributions(self, columns: Mapping[str, NDArray[Any]]) -> NDArray[np.float64]:
@@ -297,7 +293,7 @@ def _respond(
     *,
     out: NDArray[np.float64],
 ) -> None:
-    """Reports for unit vectors x: T x + sqrt(1 - T^2) w, one each.
+    """Random reports T x + sqrt(1 - T^2) w for unit vectors x, one each.
 
     w is uniform among the unit vectors orthogonal to x.
     """
@@ -348,11 +344,10 @@ def cap_depth(loss: float, dimension: int) -> float:
 
 
 def cap_moment(depth: float, dimension: int) -> float:
-    """Expected inner product with the cap's center, counted inside the cap, for a uniform vector.
+    """Mean inner product with the cap's center, over uniform vectors, counted in the cap only.
 
-    E[<v, u>; v in the cap] = (1 - gamma^2)^a / ((d - 1) B(1/2, a)), a = (d - 1) / 2.
-
-    Bhowmick et al. 2018 print the same with B(a, a) 2^(d-2), by the duplication formula.
+    E[<v, u>; v in the cap] = (1 - gamma^2)^a / ((d - 1) B(1/2, a)), a = (d - 1) / 2. Bhowmick et al. 2018 print the
+    same with B(a, a) 2^(d-2), by the duplication formula.
     """
     from scipy import special
 
@@ -364,7 +359,7 @@ def cap_moment(depth: float, dimension: int) -> float:
 
 
 def best_cap_loss(epsilon0: float, dimension: int) -> float:
-    """Part of the loss epsilon0 for hitting the cap at which reports vary least; in nats.
+    """Share of epsilon0, in nats, for hitting the cap, at which reports vary least.
 
     With c the mass, k the moment and E = exp(epsilon0), the scale is m = k (E - 1) / (1 + (E - 1) c). Since
     dc = -f dgamma and dk = -gamma f dgamma with the same density f, its derivative has the sign of m - gamma. So

@@ -89,7 +89,7 @@ class KaryRandomizedResponseModel(FrequencyModel):
 
     @property
     def report_bits(self) -> int:
-        """Bits of the number of an answer."""
+        """Size of one report in bits: the bits of an answer's number."""
         return (self.domain_size - 1).bit_length()
 
     @property
@@ -148,7 +148,7 @@ class KaryRandomizedResponseModel(FrequencyModel):
 
 
 def _representable(domain_size: int) -> tuple[float, float]:
-    """Smallest and largest loss that can be met within `RESOLUTION` by 64-bit words.
+    """Smallest and largest local loss that 64-bit words can express within `RESOLUTION`.
 
     With E = exp(epsilon0) and k - 1 = a, a share is 2^64 / (E + a), and one word more takes (E + a)^2 / (E 2^64) from
     the loss: between the roots of a quadratic in E, that is little enough. No loss below the resolution is told from 0.
@@ -189,7 +189,7 @@ class RespondedRangeModel(RangeModel):
 
     @property
     def swing(self) -> float:
-        """Largest change of the sum by one report: the width of the range over p - q.
+        """Largest change of the sum by one report: the range's width over p - q.
 
         So it is larger if responses are more often lies.
         """
@@ -215,10 +215,8 @@ class RespondedRangeModel(RangeModel):
 class KaryRandomizedResponse(CategoryRandomizer):
     """k-ary randomized response (k-RR, GRR, direct encoding; for k = 2, Warner's response).
 
-    GRR is generalized randomized response.
-
-    Pr[y = x] = p and Pr[y = v] = q for each v != x, with p / q = exp(epsilon0) and p + (k - 1) q = 1. Reports have the
-    column ``value``, in the smallest unsigned dtype that holds the domain.
+    GRR is generalized randomized response. Pr[y = x] = p and Pr[y = v] = q for each v != x, with p / q = exp(epsilon0)
+    and p + (k - 1) q = 1. Reports have the column ``value``, in the smallest unsigned dtype that holds the domain.
 
     Guarantees:
         1. Each report is (epsilon0, 0)-locally differentially private, exactly, for ``model.epsilon0``, which is at
@@ -263,9 +261,7 @@ def _respond(
 ) -> NDArray[np.uint64]:
     """Reports from random words: words below ``truth_words`` keep the answer.
 
-    Each ``share`` more give the next other answer.
-
-    Every row takes the same steps whatever is drawn.
+    Each ``share`` more give the next other answer. Every row takes the same steps whatever is drawn.
     """
     truth = np.uint64(model.truth_words)
     size = np.uint64(model.domain_size)

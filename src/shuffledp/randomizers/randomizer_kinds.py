@@ -68,7 +68,7 @@ _OF_THE_DEVICE = ("epsilon0", "clip")  # keyword arguments that are no parameter
 
 
 def mechanisms(section: str = "randomizer") -> dict[str, type[Mechanism]]:
-    """Randomizers by kind for one table of the task file, sorted.
+    """Randomizers of one table of the task file, by kind, sorted.
 
     ``[randomizer]`` or ``[protocol]``.
     """
@@ -76,7 +76,7 @@ def mechanisms(section: str = "randomizer") -> dict[str, type[Mechanism]]:
 
 
 def kinds_of_loss() -> dict[str, type[Mechanism] | type[LocalModel]]:
-    """Randomizers and descriptions that ``epsilon0`` and further parameters determine, by kind, sorted."""
+    """Randomizers and descriptions made from ``epsilon0`` and further parameters, by kind, sorted."""
     makers: dict[str, type[Mechanism] | type[LocalModel]] = {**mechanisms(), **DESCRIPTIONS}
     return {kind: makers[kind] for kind in sorted(makers)}
 

@@ -52,7 +52,7 @@ class RoundedMeanModel(RespondedRangeModel):
         return self.response.domain_size - 1
 
     def contributions(self, columns: Mapping[str, NDArray[Any]]) -> NDArray[np.float64]:
-        """Number that each report contributes to the mean; may lie outside the range.
+        """Number that each report contributes to the mean; it may lie outside the range.
 
         It is lower + step (report - q sum of all points) / (p - q).
         """
@@ -84,7 +84,7 @@ class RoundedMeanModel(RespondedRangeModel):
 
     @property
     def report_bits(self) -> int:
-        """Size of one report in bits, that is, of the number of a level."""
+        """Size of one report in bits: the bits of a level's number."""
         return self.response.report_bits
 
     @property
@@ -104,10 +104,8 @@ class RoundedMeanModel(RespondedRangeModel):
     def channel(self, *, exact: bool = False) -> Channel | None:
         """Channel matrix from the grid points to the reports; None above 512 grid points.
 
-        As fractions if ``exact``.
-
-        The grid points are enough: any other value is rounded to one of its two neighbours, so its row is a mixture of
-        theirs, and no likelihood ratio exceeds that between grid points.
+        As fractions if ``exact``. The grid points are enough: any other value is rounded to one of its two neighbours,
+        so its row is a mixture of theirs, and no likelihood ratio exceeds that between grid points.
         """
         return self.response.channel(exact=exact) if self.response.domain_size <= _CHANNEL_LIMIT else None
 
@@ -162,11 +160,9 @@ def best_num_levels(*, epsilon0: float) -> int:
 class RoundedMean(RangeRandomizer):
     """Means from one message per person, with few possible values.
 
-    The single-message sum of the shuffle model.
-
-    A value is rounded to a grid of ``num_levels`` + 1 points, up or down so that it is right on average, and the grid
-    point goes through k-ary randomized response. Reports have the column ``value``: numbers of grid points, in the
-    smallest unsigned dtype.
+    The single-message sum of the shuffle model. A value is rounded to a grid of ``num_levels`` + 1 points, up or down
+    so that it is right on average, and the grid point goes through k-ary randomized response. Reports have the column
+    ``value``: numbers of grid points, in the smallest unsigned dtype.
 
     After a shuffle the lies of all n people hide each. For a central target (epsilon, delta) exp(epsilon0) can be about
     n epsilon^2 / log(1/delta). With L levels lies then add the order of L log(1/delta) / epsilon^2 to the variance of

@@ -1,8 +1,7 @@
 """Subset selection: a report is a set of values, which holds the true value more often than others.
 
-All sets have the same size.
-
-Float-free: one random word decides whether the true value is in, and all others are exchangeable.
+All sets have the same size. Float-free: one random word decides whether the true value is in, and all others are
+exchangeable.
 """
 
 import math
@@ -162,7 +161,7 @@ class SubsetSelectionModel(FrequencyModel):
             )
 
     def most_supported(self, values: int) -> int:
-        """Most of ``values`` given values that one report holds."""
+        """Largest number of ``values`` given values that one report can hold."""
         return min(values, self.subset_size)
 
     @property
@@ -257,11 +256,10 @@ class SubsetSelection(CategoryRandomizer):
 
 
 def _threshold(model: SubsetSelectionModel) -> int:
-    """Number of the 2^64 words that set the bit of another value.
+    """Threshold of the coins for other values: the number of the 2^64 words that set a bit.
 
-    So low that coins seldom set more than d - 1.
-
-    It is two standard deviations below the number that sets d - 1 on average, cut to a few binary places.
+    So low that coins seldom set more than d - 1. It is two standard deviations below the number that sets d - 1 on
+    average, cut to a few binary places.
     """
     wanted, others = model.subset_size - 1, model.domain_size - 1
     deviation = math.isqrt(wanted * (others - wanted) // others) + 1
@@ -271,14 +269,13 @@ def _threshold(model: SubsetSelectionModel) -> int:
 def _complete(
     bits: NDArray[np.uint8], answers: NDArray[np.int64], model: SubsetSelectionModel, source: RandomSource
 ) -> NDArray[np.int64]:
-    """Fill each row to a set of d - 1 values other than the answer.
+    """Complete rows of coins to sets of d - 1 values other than the answer.
 
-    At first the rows are equal coins. A further value is returned for each row.
-
-    Of the values other than the answer, those whose coins are set are, given their number, equally likely to be any. So
-    are they still if rows with too many are emptied, and others are added that are drawn uniformly. Row after row,
-    values other than the answer are drawn, and passed over if they are in already. The last one of a row is only
-    returned: nothing here depends on whether the answer will be put in instead.
+    At first the rows are equal coins. A further value is returned for each row. Of the values other than the answer,
+    those whose coins are set are, given their number, equally likely to be any. So are they still if rows with too many
+    are emptied, and others are added that are drawn uniformly. Row after row, values other than the answer are drawn,
+    and passed over if they are in already. The last one of a row is only returned: nothing here depends on whether the
+    answer will be put in instead.
     """
     put_bits(bits, answers, np.zeros(len(bits), dtype=np.bool_))
     missing = model.subset_size - row_sizes(bits)
@@ -322,11 +319,9 @@ def _add_plainly(sets: _Sets, row: int, words: NDArray[np.uint64], others: int) 
 
 
 def _add(sets: _Sets, row: int, words: NDArray[np.uint64], others: int) -> int:
-    """Add one value for each word that gives a new one; return the first incomplete row.
+    """Add to each set the new values that random words give; return the first incomplete row.
 
-    In 64 bits.
-
-    A word gives a uniform number below ``others``, or is rejected, as in `uniform_integers`.
+    In 64 bits. A word gives a uniform number below ``others``, or is rejected, as in `uniform_integers`.
     """
     bits, answers, missing, spare = sets
     bound = np.uint64(others)

@@ -1,6 +1,6 @@
-"""Tick columns: one message for each option, whether it was ticked, by binary randomized response.
+"""Tick columns: a yes or no about each option, by binary randomized response.
 
-Float-free.
+One message for each option; float-free.
 """
 
 import math
@@ -64,7 +64,7 @@ class TickColumnsModel(TicksModel):
 
     @property
     def guarantee(self) -> LocalDP:
-        """Local guarantee: the epsilon of one message times the most options in which two answers differ."""
+        """Local guarantee: one message's epsilon times the most options in which two answers differ."""
         times = (Fraction(self.most_differing), Fraction(0))
         return LocalDP(epsilon=sum_rounded_up(self.separate.guarantee.epsilon, 0.0, shares=times))
 
@@ -93,7 +93,7 @@ class TickColumnsModel(TicksModel):
 
     @property
     def report_bits(self) -> int:
-        """Bits of the number of an option, and of its answer."""
+        """Size of one message in bits: the bits of an option's number and its answer."""
         return max((self.num_options - 1).bit_length(), 1) + 1
 
     @property
@@ -118,7 +118,7 @@ class TickColumnsModel(TicksModel):
 
 
 def _logs(count: int, p: float, q: float) -> NDArray[np.float64]:
-    """Log-probability of each number of lies at given places, from 0 to ``count``."""
+    """Log-probability of lies in a given set of messages, for each number of lies from 0 to ``count``."""
     lies = np.arange(count + 1)
     return np.asarray((count - lies) * math.log(p) + lies * math.log(q))
 

@@ -78,7 +78,7 @@ class TickRandomizer(Mechanism):
 
     @abstractmethod
     def _randomized(self, ticks: Ticks, source: RandomSource) -> Columns:
-        """Report columns for ticks, at most ``at_most`` per person."""
+        """Report columns for ticks, of which each person has at most ``at_most``."""
 
 
 def check_options(options: tuple[str, ...], *, separator: str = "") -> tuple[str, ...]:
@@ -138,11 +138,10 @@ def _of_names(values: Iterable[Iterable[str]], options: Sequence[str]) -> Ticks:
 
 
 def kept_ticks(ticks: Ticks, at_most: int, source: RandomSource) -> Ticks:
-    """Ticks of which each person keeps at most ``at_most``.
+    """Ticks after a random choice of ``at_most`` for each person who has more.
 
-    Of more, every choice is equally likely to be kept (but for ties of 64 bits).
-
-    A word is drawn for each option of a person with more ticks, and the ticks with the least words are kept.
+    Of more, every choice is equally likely to be kept (but for ties of 64 bits). A word is drawn for each option of a
+    person with more ticks, and the ticks with the least words are kept.
     """
     over = np.flatnonzero(ticks.sum(axis=1) > at_most)
     if not len(over):

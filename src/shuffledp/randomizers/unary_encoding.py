@@ -40,10 +40,8 @@ from shuffledp.randomness.sources import RandomSource
 class UnaryEncodingModel(FrequencyModel):
     """Public description of a unary encoding.
 
-    The two subclasses differ in the probability of the true bit.
-
-    Of the 2^64 values of a random word, ``true_words`` set the bit of the true answer and ``false_words`` that of any
-    other value.
+    The two subclasses differ in the probability of the true bit. Of the 2^64 values of a random word, ``true_words``
+    set the bit of the true answer and ``false_words`` that of any other value.
 
     Args:
         domain_size: number of possible answers k, from 2 to 2^20.
@@ -170,7 +168,7 @@ class OptimizedUnaryEncodingModel(UnaryEncodingModel):
 
     @property
     def true_words(self) -> int:
-        """Number of words that set the true bit: half of all."""
+        """Number of words that set the true bit: half of the 2^64 words."""
         return WORDS // 2
 
 
@@ -236,11 +234,9 @@ class SymmetricUnaryEncoding(_UnaryEncoding):
 class OptimizedUnaryEncoding(_UnaryEncoding):
     """Optimized unary encoding (OUE): the true bit becomes a fair coin, and other bits are rarely set.
 
-    As rarely as the loss permits.
-
-    The bit of the true answer is set with probability p = 1/2, that of any other value with q, independently, and
-    (1 - q) / q = exp(epsilon0). Among unary encodings this has the least error for values that few people hold.
-    Reports have the packed column ``bits``; value v has bit v % 8 of byte v // 8.
+    As rarely as the loss permits. The bit of the true answer is set with probability p = 1/2, that of any other value
+    with q, independently, and (1 - q) / q = exp(epsilon0). Among unary encodings this has the least error for values
+    that few people hold. Reports have the packed column ``bits``; value v has bit v % 8 of byte v // 8.
 
     Guarantees:
         1. Each report is (epsilon0, 0)-locally differentially private, exactly, for ``model.epsilon0``, which is at

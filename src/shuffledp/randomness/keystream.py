@@ -76,10 +76,9 @@ class WordProducer(Protocol):
 class KeyErasingCipher:
     """AES-256-CTR with fast key erasure.
 
-    The first 32 bytes of a block become the next key, and never words.
-
-    The block of key k, of 32 bytes, is the keystream AES-256-CTR(k) from counter 0. Blocks have 4 KiB, 16 KiB, 64 KiB,
-    256 KiB and then 1 MiB each: who asks for little makes little. Words are little-endian on every machine.
+    The first 32 bytes of a block become the next key, and never words. The block of key k, of 32 bytes, is the
+    keystream AES-256-CTR(k) from counter 0. Blocks have 4 KiB, 16 KiB, 64 KiB, 256 KiB and then 1 MiB each: who asks
+    for little makes little. Words are little-endian on every machine.
     """
 
     __slots__ = ("_block_bytes", "_key")
@@ -113,9 +112,8 @@ class KeyErasingCipher:
 class WordBuffer:
     """Buffer of a producer's words, which gives each word once and then sets it to zero.
 
-    Only to the thread that made the buffer.
-
-    ``cells`` are header and words; the ``lock`` is held by a `numpy.random.Generator` while it draws.
+    Only to the thread that made the buffer. ``cells`` are header and words; the ``lock`` is held by a
+    `numpy.random.Generator` while it draws.
     """
 
     __slots__ = ("__weakref__", "_failure", "_owner", "_producer", "cells", "lock")
@@ -173,7 +171,7 @@ class WordBuffer:
             self.check()  # another thread may have broken the rule, and the buffer, meanwhile
 
     def refill_for_compiled_code(self) -> None:
-        """Make the next block when the buffer is empty; only compiled code calls this."""
+        """Make the next block when the buffer is empty; compiled code alone calls this."""
         self.check()
         self._refill()
 

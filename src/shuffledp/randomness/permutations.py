@@ -54,7 +54,7 @@ def random_permutation(num_items: int, *, source: RandomSource | None = None) ->
 
 
 def shuffle_in_place(rows: NDArray[np.unsignedinteger], *, source: RandomSource | None = None) -> None:
-    """Shuffle rows in place, into the order that `random_permutation` gives from the same words.
+    """Shuffle rows in place, in the order that `random_permutation` gives from the same words.
 
     Without the numbers, rows of few bytes stay near each other in memory, which is what many rows take time for.
     """
@@ -67,7 +67,7 @@ def shuffle_in_place(rows: NDArray[np.unsignedinteger], *, source: RandomSource 
 def shuffled_together(
     columns: Mapping[str, NDArray[Any]], *, source: RandomSource | None = None
 ) -> dict[str, NDArray[Any]]:
-    """Columns of a large table with narrow rows, shuffled as by `shuffle_in_place`; empty for other tables.
+    """Columns shuffled together as by `shuffle_in_place`; empty unless rows are very many and narrow.
 
     Large is very many rows; narrow is 1, 2 or 4 bytes for a row.
     """
@@ -93,7 +93,7 @@ def _exchange_all(items: Any, exchange: Callable[[Any, int, NDArray[np.uint64]],
 
 
 def _exchange_plainly(items: list[int], position: int, words: NDArray[np.uint64]) -> int:
-    """Plain form of `_exchange`, in Python's integers; returns the next place."""
+    """Plain form of `_exchange`; returns the next place."""
     for word in words.tolist():
         product = word * (position + 1)
         if product % 2**64 < 2**64 % (position + 1):
@@ -105,7 +105,7 @@ def _exchange_plainly(items: list[int], position: int, words: NDArray[np.uint64]
 
 
 def _exchange(items: NDArray[np.int64], position: int, words: NDArray[np.uint64]) -> int:
-    """Compiled form of `_exchange_plainly`, in 64-bit integers; returns the next place."""
+    """Compiled form of `_exchange_plainly`; returns the next place."""
     for word in words:
         bound = np.uint64(position) + _ONE
         lower = word * bound

@@ -93,11 +93,10 @@ class RandomSource(ABC):
     def bit_generator(self) -> "KeystreamBitGenerator":
         """Bit generator of the stream, for numpy's ``Generator`` and for compiled kernels.
 
-        As in ``numpy.random.Generator(source.bit_generator)``.
-
-        Such a Generator's floats have the granularity of numpy's (2^-53), and its permutations and bounded integers
-        are numpy's: use it for raw words, in experiments, or where the sampler's error is accounted. Draw only in the
-        thread that made the source, and never in a parallel loop of a kernel: that is noticed at the next block only.
+        As in ``numpy.random.Generator(source.bit_generator)``. Such a Generator's floats have the granularity of
+        numpy's (2^-53), and its permutations and bounded integers are numpy's: use it for raw words, in experiments, or
+        where the sampler's error is accounted. Draw only in the thread that made the source, and never in a parallel
+        loop of a kernel: that is noticed at the next block only.
 
         Raises:
             LocalProtocolError: outside the thread that made the source; or without numba.
@@ -116,12 +115,11 @@ class RandomSource(ABC):
     def substream(self, *labels: int | str) -> "RandomSource":
         """Independent random source for the calling thread, named by labels (integers or strings).
 
-        It is independent of this source and of sources with other labels.
-
-        Of a source made with a key or a seed, the same labels give the same substream, whatever the source has handed
-        out: one key per job and a substream per (stage, partition) make a distributed job repeatable for whoever holds
-        the key, and for nobody else. Use labels once in a job; 1 and "1" differ. Of a `SecureSource` made without a
-        key, which is what ``source=None`` means, every call gives a substream that was never given before.
+        It is independent of this source and of sources with other labels. Of a source made with a key or a seed, the
+        same labels give the same substream, whatever the source has handed out: one key per job and a substream per
+        (stage, partition) make a distributed job repeatable for whoever holds the key, and for nobody else. Use labels
+        once in a job; 1 and "1" differ. Of a `SecureSource` made without a key, which is what ``source=None`` means,
+        every call gives a substream that was never given before.
 
         Raises:
             InvalidParameterError: if there is no label, or one is neither or holds a lone surrogate.
@@ -140,10 +138,9 @@ class RandomSource(ABC):
 class KeyedSource(RandomSource):
     """Random source whose words and substreams follow from one 32-byte key.
 
-    Base of secure and of seeded sources.
-
-    The key is split in two by HMAC-SHA512; one half starts the keystream (AES-256-CTR with fast key erasure, a new key
-    every mebibyte), the other keys the substreams (HMAC-SHA256 of the encoded labels) and is kept.
+    Base of secure and of seeded sources. The key is split in two by HMAC-SHA512; one half starts the keystream
+    (AES-256-CTR with fast key erasure, a new key every mebibyte), the other keys the substreams (HMAC-SHA256 of the
+    encoded labels) and is kept.
     """
 
     def __init__(self, key: bytes) -> None:
@@ -165,7 +162,7 @@ class KeyedSource(RandomSource):
 
     @abstractmethod
     def _with_key(self, key: bytes, labels: tuple[int | str, ...]) -> Self:
-        """Source of the same kind, with the key derived for these labels, or with a fresh key."""
+        """Source of the same kind, with the key derived for these labels or a fresh key."""
 
 
 class SecureSource(KeyedSource):
@@ -212,7 +209,7 @@ class SecureSource(KeyedSource):
         _SECURE_SOURCES.add(self)
 
     def _with_key(self, key: bytes, labels: tuple[int | str, ...]) -> Self:
-        """Source with the derived key if this one was given a key, else with a fresh key.
+        """Source with the derived key if this source was given a key; otherwise with a fresh key.
 
         Fresh, since threads end and labels recur.
         """
@@ -235,7 +232,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def resolve_source(source: RandomSource | None) -> RandomSource:
-    """Source after a check of its type; for None the cryptographic source of the calling thread."""
+    """Given source after a check of its type; for None the thread's cryptographic source."""
     if source is None:
         if not hasattr(_OF_THREAD, "source"):
             _OF_THREAD.source = SecureSource()
@@ -298,10 +295,8 @@ def _high_product_below(words: Words, bound: np.uint64) -> Words:
 def uniform_integers(bound: int, count: int, *, source: RandomSource | None = None) -> NDArray[np.int64]:
     """Independent integers, uniform on 0, ..., bound - 1; int64, shape (count,).
 
-    The bound is at most 2^63.
-
-    A word w gives the upper 64 bits of w * bound, and is rejected if the lower 64 bits are below 2^64 mod bound
-    (Lemire's method); the words that are not rejected give the results in order.
+    The bound is at most 2^63. A word w gives the upper 64 bits of w * bound, and is rejected if the lower 64 bits are
+    below 2^64 mod bound (Lemire's method); the words that are not rejected give the results in order.
 
     Guarantees:
         1. The law is exactly uniform if the words are: each value has floor(2^64 / bound) words.

@@ -30,10 +30,7 @@ class UniformShuffleModel(ShuffleModel):
 
     @property
     def is_uniform(self) -> bool:
-        """True without colluders.
-
-        Then every order of all reports is equally likely.
-        """
+        """True: every order of all reports is equally likely, if there are no colluders."""
         return True
 
 
@@ -53,7 +50,7 @@ class UniformShuffler:
     """
 
     def model(self, num_users: int) -> UniformShuffleModel:
-        """Public description for this number of users."""
+        """Public description of a uniform shuffle of this number of users."""
         return UniformShuffleModel(num_users=num_users)
 
     def shuffle(
@@ -80,7 +77,7 @@ class UniformShuffler:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IdentityShuffleModel(ShuffleModel):
-    """Public description of no shuffling.
+    """Public description of a release without a shuffle.
 
     Args:
         num_users: users in the batch, 1 or more.
@@ -98,11 +95,11 @@ class IdentityShuffleModel(ShuffleModel):
 
     @property
     def keeps_places(self) -> bool:
-        """True: a label is the number of the report's sender."""
+        """True: a report's label is its sender's number."""
         return True
 
     def beside_reports(self, columns: str) -> str:
-        """Sentence that the sender's number, and any public ``columns``, stand beside each report."""
+        """Sentence on what stands beside each report: the sender's number, and any public ``columns``."""
         also = columns and f" and {columns}"
         return f"Nothing is shuffled: each report is released beside its sender's row number{also}."
 
@@ -129,7 +126,7 @@ class IdentityShuffler:
     """
 
     def model(self, num_users: int) -> IdentityShuffleModel:
-        """Public description for this number of users."""
+        """Public description of a release without a shuffle, for this number of users."""
         return IdentityShuffleModel(num_users=num_users)
 
     def shuffle(self, reports: Reports, *, public: Table | None = None, source: RandomSource | None = None) -> View:

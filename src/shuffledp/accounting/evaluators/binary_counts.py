@@ -53,10 +53,10 @@ class BinaryCounts:
         return min(max(float(each.max()) for each in self.deltas(epsilon)) + SMALLEST, 1.0)
 
     def curve(self, epsilons: Floats) -> Floats:
-        """Largest delta over all data sets at many epsilons, rounded up; computed for a thousand blocks of data sets.
+        """Largest delta over all data sets, rounded up, at many epsilons.
 
-        Faster than `delta`. Of up to a thousand people a block is one data set; of 10,000 people blocks cost 1 in
-        2,000 of epsilon.
+        Data sets are evaluated in a thousand blocks. Faster than `delta`. Of up to a thousand people a block is one
+        data set; of 10,000 people blocks cost 1 in 2,000 of epsilon.
         """
         covered = CoveredCounts(channel=symmetric_channel(self.epsilon0), users=self.users, limit=self.epsilon0)
         return covered.curve(epsilons)
@@ -76,7 +76,10 @@ class BinaryCounts:
 
 
 class _Report:
-    """Binary report whose chance of 1 is tilted by r; ``log_growth`` is log E[r^report] before the tilt."""
+    """Binary report with its chance of 1 tilted by r.
+
+    ``log_growth`` is log E[r^report] before the tilt.
+    """
 
     def __init__(self, chance: float, tilt: float) -> None:
         growth = chance * (tilt - 1)
@@ -111,7 +114,7 @@ class _TiltedCounts:
         self.kernel = np.stack([weights, above, weights * self.turns[1], above * self.turns[1]])
 
     def _frequencies(self, ones: Floats) -> Floats:
-        """Frequencies that matter for these m.
+        """Frequencies needed to evaluate the laws for these m.
 
         Those of the first and the last m suffice for all between.
         """
@@ -127,7 +130,7 @@ class _TiltedCounts:
             yield min(first, self.others + 1 - self.block) + np.arange(self.block, dtype=np.float64)
 
     def spreads(self, ones: Floats) -> Floats:
-        """Variances of T for these m."""
+        """Variance of T for each m."""
         return np.asarray(ones * self.one.variance + (self.others - ones) * self.zero.variance)
 
     def places(self, ones: Floats) -> Floats:
@@ -135,9 +138,9 @@ class _TiltedCounts:
         return np.asarray(np.floor(ones * self.one.chance + (self.others - ones) * self.zero.chance))
 
     def chances(self, ones: Floats) -> Floats:
-        """Tilted chances of k, of more than k, of k + 1 and of more than k + 1 ones; shape (4, m).
+        """Tilted chances of k, of more than k, of k + 1, and of more than k + 1 ones.
 
-        Of more, each count that is i above has a factor of r^-i.
+        Four rows, for each m. In those of more, each count that is i above has a factor of r^-i.
         """
         frequencies, places, rest = self._frequencies(ones), self.places(ones), self.others - ones[-1]
         used, turns = slice(len(frequencies)), (places - places[0]).astype(np.int64)
@@ -151,9 +154,10 @@ class _TiltedCounts:
         return np.asarray(np.exp(growths - self.places(ones) * self.log_tilt) * (1 + self._unit))
 
     def errors(self, ones: Floats) -> Floats:
-        """Bounds on the rounding errors of `chances`, for the plain chance and for the chance with factors.
+        """Bounds on the rounding errors of `chances`.
 
-        Each frequency has an error in proportion to its modulus, of which the mean is at most sqrt(pi / 8V) + 1/N.
+        For the plain chance and for the chance with factors. Each frequency has an error in proportion to its modulus,
+        of which the mean is at most sqrt(pi / 8V) + 1/N.
         """
         mean = np.minimum(
             1.0, math.sqrt(math.pi / 8) / np.sqrt(np.maximum(self.spreads(ones), SMALLEST)) + 1 / self.reach

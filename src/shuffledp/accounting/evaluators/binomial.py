@@ -46,9 +46,9 @@ class Blocks:
 
 
 def binomial_blocks(trials: int, chance: float, *, outside: float, num_blocks: int) -> Blocks:
-    """Binomial law in at most ``num_blocks`` blocks, with at most ``outside`` left out (Chernoff's bound).
+    """Binomial law in at most ``num_blocks`` blocks, without a probability of at most ``outside``.
 
-    The chance is above 0. A window of no more counts than blocks is cut into single ones.
+    By Chernoff's bound. The chance is above 0. A window of no more counts than blocks is cut into single ones.
     """
     if chance >= 1 or trials == 0:
         everything = np.array([float(trials)])
@@ -72,7 +72,7 @@ def binomial_blocks(trials: int, chance: float, *, outside: float, num_blocks: i
 
 
 def binomial_lattice(trials: int, chance: float, *, outside: float, step: int) -> tuple[int, Floats]:
-    """Binomial law on a lattice of whole steps, with every count moved down to a lattice point.
+    """Binomial law on a grid: every count is moved down to the nearest grid point.
 
     At most ``outside`` is left out. Returns the first count, and the probability of each point, from above.
     """
@@ -89,7 +89,10 @@ def binomial_lattice(trials: int, chance: float, *, outside: float, step: int) -
 
 
 def _edges(low: int, middle: int, high: int, num_blocks: int, reach: float) -> Floats:
-    """First count of each block, and the count after the last; 3 of 4 blocks lie within reach."""
+    """Edges of blocks: the first count of each block, and the count after the last block.
+
+    3 of 4 blocks lie within reach.
+    """
     left, right = max(low, math.floor(middle - reach)), min(high + 1, math.ceil(middle + reach))
     beyond = max(num_blocks // 8, 2) if left > low or right < high + 1 else 1
     within = np.linspace(left, right, num_blocks - 2 * beyond + 1)
@@ -98,9 +101,10 @@ def _edges(low: int, middle: int, high: int, num_blocks: int, reach: float) -> F
 
 
 def block_masses(edges: Floats, trials: int, chance: float) -> tuple[Floats, Floats]:
-    """Probability of each block of counts, and the size of the terms subtracted to find it.
+    """Probability of each block of counts, and a size for its error.
 
-    Edges ascend from 0 to trials + 1; one of them, or the gap between two, is near the mean.
+    The size is that of the terms that were subtracted to find the probability. Edges ascend from 0 to trials + 1; one
+    of them, or the gap between two, is near the mean.
     """
     odds = chance / (1 - chance)
     center = min(int(np.searchsorted(edges, math.floor(trials * chance))), len(edges) - 1)
@@ -115,7 +119,10 @@ def block_masses(edges: Floats, trials: int, chance: float) -> tuple[Floats, Flo
 
 
 def _window(trials: int, chance: float, outside: float) -> tuple[int, int]:
-    """First and last count of a window outside of which Chernoff's bound leaves at most ``outside``."""
+    """First and last count of a window that leaves out a probability of at most ``outside``.
+
+    By Chernoff's bound.
+    """
     mean = trials * chance
     exponent = math.log(2) - math.log(outside)
 
@@ -131,7 +138,7 @@ def _window(trials: int, chance: float, outside: float) -> tuple[int, int]:
 
 
 def _deviance_of(count: int, mean: float) -> float:
-    """Deviance: count log(count / mean) + mean - count, without cancellation where the two are close."""
+    """Deviance count log(count / mean) + mean - count, accurate where count and mean are close."""
     difference = count - mean
     if abs(difference) >= 0.1 * (count + mean):
         return count * math.log(count / mean) - difference
@@ -145,7 +152,7 @@ def _deviance_of(count: int, mean: float) -> float:
 
 
 def binomial_error(trials: int) -> float:
-    """Bound on the relative rounding error of a probability and `tail_ratio` together.
+    """Bound on the relative rounding error of `log_probability` and `tail_ratio` together.
 
     Also for a chance that is itself rounded. Measured up to 25 standard deviations out: at most half of this.
     """
@@ -155,9 +162,7 @@ def binomial_error(trials: int) -> float:
 def log_probability(counts: Floats, trials: Floats | float, chance: float) -> Floats:
     """Log-probability log Pr[T = count] for T ~ Bin(trials, chance), in Loader's form.
 
-    For 0 < chance < 1 and 0 <= count <= trials.
-
-    The relative error of the probability is below `binomial_error`.
+    For 0 < chance < 1 and 0 <= count <= trials. The relative error of the probability is below `binomial_error`.
     """
     counts, trials = np.broadcast_arrays(np.asarray(counts, dtype=np.float64), np.asarray(trials, dtype=np.float64))
     rest = trials - counts
@@ -173,9 +178,7 @@ def log_probability(counts: Floats, trials: Floats | float, chance: float) -> Fl
 def tail_ratio(counts: Floats, trials: Floats | float, odds: float) -> Floats:
     """Ratio Pr[T > count] / Pr[T = count] for T ~ Bin(trials, odds / (1 + odds)).
 
-    For counts of the mean less 1 or more.
-
-    The relative error is below `binomial_error`.
+    For counts of the mean less 1 or more. The relative error is below `binomial_error`.
     """
     counts, trials = np.broadcast_arrays(np.asarray(counts, dtype=np.float64), np.asarray(trials, dtype=np.float64))
     rest = np.maximum(trials - counts - 1, 0.0)
@@ -216,7 +219,7 @@ def _gauss_legendre() -> tuple[Floats, Floats]:
 
 
 def _deviance(counts: Floats, means: Floats | float) -> Floats:
-    """Deviance: count log(count / mean) + mean - count, without cancellation where the two are close."""
+    """Deviance count log(count / mean) + mean - count, accurate where count and mean are close."""
     difference = counts - means
     slope = difference / (counts + means)
     square = slope * slope
@@ -232,7 +235,7 @@ def _deviance(counts: Floats, means: Floats | float) -> Floats:
 
 
 def stirling_error(counts: Floats) -> Floats:
-    """Error of Stirling's formula: log(count!) less the formula, for counts of 1 or more."""
+    """Error of Stirling's formula, log(count!) less the formula, for counts of 1 or more."""
     square = 1 / (counts * counts)
     series = (1 / 12 - (1 / 360 - (1 / 1260 - (1 / 1680 - square / 1188) * square) * square) * square) / counts
     small = counts < _TABLE
@@ -243,7 +246,7 @@ def stirling_error(counts: Floats) -> Floats:
 
 @cache
 def _small_stirling_errors() -> Floats:
-    """Errors of Stirling's formula for each count below 16; the first is not used."""
+    """Error of Stirling's formula for each count below 16; the first entry is not used."""
     exact = [
         math.lgamma(count + 1) - (count + 0.5) * math.log(count) + count - math.log(2 * math.pi) / 2
         for count in range(1, _TABLE)

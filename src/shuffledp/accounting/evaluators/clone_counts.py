@@ -95,7 +95,7 @@ class ClonePair:
         return min(float(law.most @ deltas) * (1 + error) + law.outside + SMALLEST, 1.0)
 
     def given(self, clones: Floats, epsilon: float) -> tuple[Floats, float, Floats]:
-        """Probability b_c(k) for each number of clones c, and its factor as a gain and a loss.
+        """Probability b_c(k) for each number of clones c, and the gain and the loss that multiply it.
 
         The factor is the gain less the loss.
         """
@@ -113,11 +113,9 @@ class ClonePair:
 class CountCells:
     """Binomial count B of ``trials`` messages, cut into cells.
 
-    Chords over the cells replace a convex curve.
-
-    A cell leads from the first B of ``lows`` to the first after it, in ``ends`` (the same where a cell is one number),
-    and has the probability ``most``, from above, and the mean ``mean_least``, from below; ``outside`` is more than all
-    other B.
+    Chords over the cells replace a convex curve. A cell leads from the first B of ``lows`` to the first after it, in
+    ``ends`` (the same where a cell is one number), and has the probability ``most``, from above, and the mean
+    ``mean_least``, from below; ``outside`` is more than all other B.
     """
 
     trials: int
@@ -140,7 +138,10 @@ class CountCells:
 
 
 def count_cells(trials: int, chance: float, *, outside: float, num_cells: int) -> CountCells:
-    """Binomial law in at most ``num_cells`` cells, which leave out at most ``outside``; the chance is above 0."""
+    """Binomial law in at most ``num_cells`` cells, which leave out a probability of at most ``outside``.
+
+    The chance is above 0.
+    """
     blocks = binomial_blocks(trials, chance, outside=outside, num_blocks=num_cells)
     if blocks.lows is blocks.highs:
         ends = mean_least = blocks.lows
@@ -172,7 +173,7 @@ def excess(trials: Floats, chance: float, level: Floats) -> Floats:
     error, odds = binomial_error(int(trials.max())), chance / (1 - chance)
 
     def tail(count: Floats, beyond: Floats, logs: Floats, odds: float) -> Floats:
-        """Expected excess over the level of a binomial count, for these odds.
+        """Expected excess of a binomial count above the level, for these odds.
 
         ``count`` is the least count not below the level, and ``beyond`` the level less the mean.
         """
@@ -227,7 +228,7 @@ def four_atoms(users: int, *, each: float, third: float, outside: float, num_cel
 
 
 def _hats(trials: Floats, chance: float, outside: float, num_cells: int) -> tuple[Floats, Floats]:
-    """Grid of counts for each number of trials, and weights that replace the law Bin(trials, chance) by it.
+    """Counts and weights that replace the law Bin(trials, chance), for each number of trials.
 
     From above for a curve that falls and is convex: what lies beyond the last count is given to it.
     """
@@ -286,7 +287,7 @@ def _tail_from(counts: Floats, trials: Floats, chance: float) -> Floats:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LimitedVariation:
-    """Randomizers of loss epsilon0 whose laws for two inputs differ by at most beta in total variation.
+    """Randomizers of loss epsilon0 with a total variation of at most beta between two inputs' laws.
 
     In units of a blanket w, (R(x), R(x')) has the atoms (E, 1) and (1, E) with mass m = beta / (E - 1) each, and (E, E)
     with mass (1 - m (1 + E)) / E. With A, B, D the numbers of each among n messages,
@@ -299,7 +300,7 @@ class LimitedVariation:
     users: int
 
     def epsilon(self, delta: float) -> float:
-        """Least epsilon at this delta, rounded up."""
+        """Least epsilon at a given delta, rounded up."""
         guess = None
         for size, tolerance in ((_COARSE_CELLS, 1e-3), (_FINE_CELLS, 1e-6)):
             law = self._law(max(_OUTSIDE * delta, SMALLEST), size)
@@ -308,7 +309,7 @@ class LimitedVariation:
         return guess or 0.0
 
     def delta(self, epsilon: float) -> float:
-        """Delta at an epsilon, rounded up; 0 from epsilon0 on."""
+        """Delta at a given epsilon, rounded up; 0 from epsilon0 on."""
         if epsilon >= self.epsilon0:
             return 0.0
         rough = self._upper(epsilon, self._law(SMALLEST, _COARSE_CELLS))

@@ -49,12 +49,15 @@ class BinaryChannel:
 
     @property
     def mirrored(self) -> "BinaryChannel":
-        """Same channel with its two outputs and its two answers exchanged, for the other direction."""
+        """Same channel with outputs and answers exchanged, to evaluate the other direction."""
         return BinaryChannel(chances=self.nots[::-1], nots=self.chances[::-1])
 
     @property
     def is_symmetric(self) -> bool:
-        """Whether the channel equals its mirror image, so that one direction of all data sets is enough."""
+        """Whether the channel equals its mirror image.
+
+        If so, one direction of all data sets is enough.
+        """
         return self.mirrored == self
 
     @property
@@ -91,7 +94,7 @@ class CoveredCounts:
     limit: float
 
     def epsilon(self, delta: float) -> float:
-        """Epsilon at which the delta of every data set is at most the given one; the least one, to a tolerance."""
+        """Least epsilon, to a tolerance, at which the delta of every data set is at most the given one."""
         guess = gaussian_epsilon(math.sqrt(self.channel.information / self.users), delta)
         return smallest_below(self.delta, level=delta, limit=self.limit, guess=guess, tolerance=_CLOSE)
 
@@ -137,11 +140,11 @@ class CoveredCounts:
         return np.asarray(np.interp(np.expm1(inside), np.expm1(nodes), deltas), dtype=np.float64)
 
     def _directions(self) -> Sequence["CoveredCounts"]:
-        """One or two directions of the pair of answers: a symmetric channel needs just one."""
+        """Directions of the pair of answers to evaluate: one for a symmetric channel, else two."""
         return (self,) if self.channel.is_symmetric else (self, replace(self, channel=self.channel.mirrored))
 
     def _narrowed(self, epsilon: float, known: float, tolerance: float) -> tuple[float, float]:
-        """Lower and upper bound in this direction.
+        """Lower and upper bound on the largest delta in one direction.
 
         Blocks whose bound is above the best data set's delta, by more than the tolerance, are cut again.
         """
@@ -171,12 +174,12 @@ class CoveredCounts:
 
 
 def _edges(users: int, blocks: int) -> Floats:
-    """First data set of each of ``blocks`` equal blocks, and the number of all data sets."""
+    """First data set of each of ``blocks`` equal blocks; the number of all data sets comes last."""
     return np.unique(np.floor(np.linspace(0, users, min(blocks, users) + 1)))
 
 
 def _cut(starts: Floats, ends: Floats) -> tuple[Floats, Floats]:
-    """Blocks cut in four parts each, or in single data sets."""
+    """First and last data sets after each block is cut in four, or in single data sets."""
     shares = np.linspace(0, 1, _PARTS + 1)
     edges = np.floor(starts[:, np.newaxis] + (ends - starts)[:, np.newaxis] * shares)
     edges[:, -1] = ends
@@ -186,7 +189,7 @@ def _cut(starts: Floats, ends: Floats) -> tuple[Floats, Floats]:
 
 
 def _deltas(channel: BinaryChannel, epsilon: float, ones: Floats, zeros: Floats) -> tuple[Floats, Floats]:
-    """Lower and upper bound on the delta of each crowd.
+    """Lower and upper bound on delta for each crowd of people.
 
     A crowd has given numbers of people with the first answer (``ones``) and the second one (``zeros``).
     """
@@ -206,7 +209,10 @@ def _deltas(channel: BinaryChannel, epsilon: float, ones: Floats, zeros: Floats)
 
 
 class _TiltedReport:
-    """Binary report whose chance of 1 is tilted by r = 1 + excess; ``log_growth`` is log E[r^report]."""
+    """Binary report with its chance of 1 tilted by r = 1 + excess.
+
+    ``log_growth`` is log E[r^report].
+    """
 
     def __init__(self, chance: float, other: float, excess: float) -> None:
         growth = chance * excess
@@ -221,7 +227,7 @@ class _TiltedReport:
 
 
 class _TiltedCrowds:
-    """Tilted laws of T for crowds of people, to evaluate A(k) at the best k."""
+    """Tilted laws of T for crowds of people, from which A(k) is evaluated."""
 
     def __init__(self, channel: BinaryChannel, *, excess: float) -> None:
         self.one, self.zero = (
@@ -260,11 +266,14 @@ class _TiltedCrowds:
 
     @property
     def _step(self) -> float:
-        """Tilt to the power of -1: 1/r."""
+        """Inverse of the tilt: 1/r."""
         return math.exp(-self.log_tilt)
 
     def _kernel(self, frequencies: Floats, reach: int) -> "np.ndarray[tuple[int, int], np.dtype[np.complex128]]":
-        """Weights of t(k), of the sum of r^-i t(k+i), and of both for k + 1; shape (4, frequencies)."""
+        """Weights that turn characteristic functions into the sums of A(k) and A(k + 1); shape (4, frequencies).
+
+        Weights of t(k), of the sum of r^-i t(k+i), and of both for k + 1.
+        """
         weights = np.where(np.arange(len(frequencies)) % reach == 0, 0.5, 1.0) / reach
         decay = -(max(self.log_tilt, SMALLEST) + 1j * frequencies)
         above = weights * np.exp(decay) * np.expm1((reach - 1) * decay) / np.expm1(decay)
@@ -272,14 +281,17 @@ class _TiltedCrowds:
         return np.stack([weights + 0j, above, weights * turn, above * turn])
 
     def _unit(self, people: Floats, powers: Floats) -> Floats:
-        """Relative error of a term, from its exponents and from chances rounded in their last place."""
+        """Relative rounding error of a term.
+
+        From its exponents, and from chances rounded in their last place.
+        """
         rarest = max(min(self.one.other, self.zero.other), SMALLEST)
         late = np.minimum(np.sqrt(people / rarest), people)
         return np.asarray(16 * _ROUNDING * (100 + powers + late))
 
 
 def _frequencies(least: float, reach: int) -> Floats:
-    """Frequencies at which the characteristic function of a sum of at least this variance is above e^-40."""
+    """Frequencies where a characteristic function exceeds e^-40, for sums of at least this variance."""
     number = reach
     if least > _NEGLIGIBLE / 2:
         last = 2 * math.asin(math.sqrt(_NEGLIGIBLE / 2 / least)) / math.pi

@@ -37,7 +37,7 @@ _CHERNOFF = np.geomspace(0.25, 64.0, 17)
 
 @dataclass(frozen=True, slots=True)
 class _Tilted:
-    """Discrete variable with its masses multiplied by exp(tilt * value), and the sum of n copies of it.
+    """Discrete variable tilted by exp(tilt * value), and the sum of n copies of it.
 
     ``masses`` are the probabilities of ``values``, none of them 0, before tilting, and ``weights`` after it;
     ``log_growth`` is n log E[exp(l G)], ``unit`` the relative error of a sum over the atoms, ``still`` the chance after
@@ -65,7 +65,7 @@ class _Tilted:
 def mean_positive_part(
     values: Floats, masses: Floats, users: int, *, errors: Floats | None = None, tolerance: float = 1e-4
 ) -> tuple[float, float]:
-    """Lower bound, 0 or more, and upper bound on E[(G_1 + ... + G_n)_+] / n.
+    """Lower and upper bound on E[(G_1 + ... + G_n)_+] / n; the lower one is 0 or more.
 
     ``masses`` are the probabilities of the values of G; what is missing to 1 is on the value 0. Each value may be wrong
     by ``errors``, or by rounding in the last place. An infinite tolerance asks for one pass, which mostly gives 1e-4.
@@ -97,11 +97,10 @@ def mean_positive_part(
 
 
 def _tilted(values: Floats, masses: Floats, users: int, errors: Floats) -> _Tilted:
-    """Variable tilted to the saddle point of its integrand on the real line.
+    """Tilted variable, its tilt at the saddle point of the integrand on the real line.
 
-    The tilt l is near the least value of log E[exp(l S); not all 0] - 2 log l.
-
-    Any tilt would do; a close one keeps terms of the sum from cancelling. So bisection stops early.
+    The tilt l is near the least value of log E[exp(l S); not all 0] - 2 log l. Any tilt would do; a close one keeps
+    terms of the sum from cancelling. So bisection stops early.
     """
     largest, zero = float(values.max()), 1 - float(masses.sum())
     if zero < _LEAST_STILL:  # too few digits to use, and too small to matter
@@ -131,7 +130,10 @@ def _tilted(values: Floats, masses: Floats, users: int, errors: Floats) -> _Tilt
 
 
 def _bracket(tilted: _Tilted, noise: float) -> tuple[float, float, int]:
-    """Lower and upper bound with a normal variable of standard deviation ``noise``, and the number of frequencies."""
+    """Lower and upper bound on the mean, and the number of frequencies used.
+
+    A normal variable of standard deviation ``noise`` is added.
+    """
     variance = noise**2
     period, aliasing = _period(tilted, variance)
     last = math.sqrt(2 * _CUT) / noise
@@ -218,12 +220,11 @@ def _period(tilted: _Tilted, variance: float) -> tuple[float, float]:
 
 
 def _aliasing(tilted: _Tilted, variance: float, period: float, spread: float) -> float:
-    """Bound on the error from copies of the tilted S + T at a distance L.
+    """Bound on the error that copies of the sum at distances L cause.
 
-    The sum over j != 0 of E[f(S + T + jL)], where f(s) = s_+ exp(-l s) <= 1 / (e l).
-
-    For j > 0, S + T is above -jL/2, and then f <= jL/2 exp(-l jL/2), since jL/2 >= 1/l; or it is below, with a chance
-    of at most E[exp(-h (S + T))] exp(-h jL/2). For j < 0, it must be above |j| L. Sums over j are geometric.
+    The sum over j != 0 of E[f(S + T + jL)], where f(s) = s_+ exp(-l s) <= 1 / (e l). For j > 0, S + T is above -jL/2,
+    and then f <= jL/2 exp(-l jL/2), since jL/2 >= 1/l; or it is below, with a chance of at most E[exp(-h (S + T))]
+    exp(-h jL/2). For j < 0, it must be above |j| L. Sums over j are geometric.
     """
     tilt, half = tilted.tilt, period / 2
     decay = math.exp(-tilt * half)
@@ -235,7 +236,7 @@ def _aliasing(tilted: _Tilted, variance: float, period: float, spread: float) ->
 
 
 def _chernoff(tilted: _Tilted, variance: float, slopes: Floats, distance: float) -> float:
-    """Bound on the chances that the tilted S + T lies j distances beyond 0, summed over j >= 1.
+    """Chernoff bound on the chances that the tilted S + T is beyond j distances, summed over j >= 1.
 
     Above 0 for slopes above 0, below 0 for slopes below 0.
     """

@@ -1,4 +1,4 @@
-"""Report laws of two inputs, as densities against a measure: what accountants evaluate.
+"""Report laws of two inputs, as densities against a measure, from which delta is evaluated.
 
 For two inputs x, x' of the victim and a measure w that is below the law R(z) of every other person's report (a
 "blanket"), put a = R(x)/w and b = R(x')/w. With e = exp(epsilon), and G = a - e b with density w, else 0,
@@ -43,7 +43,7 @@ class ReportLaw:
 
     @property
     def swapped(self) -> "ReportLaw":
-        """Law with the two inputs exchanged."""
+        """Same law with the two inputs exchanged."""
         return ReportLaw(self.second, self.first, self.mass, self.alone_second, self.alone_first)
 
     @property
@@ -59,10 +59,9 @@ class ReportLaw:
     def deltas(self, epsilon: float, users: int, *, tolerance: float = 1e-4) -> tuple[float, float]:
         """Lower and upper bound on delta, to a tolerance.
 
-        It is E[(G_1 + ... + G_n)_+] / n, plus the reports that stand alone.
-
-        With P = P' + P'' the laws of the histogram with the victim's report among those that stand alone or not,
-        (P - e Q)_+ <= (P' - e Q')_+ + (P'' - e Q'')_+. For w = R(z) these do not overlap: equality.
+        It is E[(G_1 + ... + G_n)_+] / n, plus the reports that stand alone. With P = P' + P'' the laws of the histogram
+        with the victim's report among those that stand alone or not, (P - e Q)_+ <= (P' - e Q')_+ + (P'' - e Q'')_+.
+        For w = R(z) these do not overlap: equality.
         """
         factor = math.exp(epsilon)
         values = (self.first - self.second) - math.expm1(epsilon) * self.second
@@ -73,7 +72,7 @@ class ReportLaw:
 
 
 def two_level_blanket(*, epsilon0: float, share: float, overlap: float) -> ReportLaw:
-    """Largest blanket of a two-density randomizer for two inputs, for an upper bound.
+    """Law of a two-density randomizer for two inputs against its largest blanket, for an upper bound.
 
     R(z) has the density E v on a set of base mass c = ``share`` that depends on z, and v elsewhere, v = 1/(1 + c
     (E-1)); so w = v times the base measure is below them all. ``overlap`` is what two sets have in common, at least 0
@@ -116,11 +115,10 @@ def two_level_homogeneous(
 
 
 def channel_law(first: Floats, second: Floats, measure: Floats) -> ReportLaw:
-    """Report law of two rows of a channel against a measure.
+    """Report law of two rows of a channel, as densities against a measure.
 
-    The measure is another row, for example, or the least entry of every column.
-
-    Columns with the same two densities are one cell: together they tell as much.
+    The measure is another row, for example, or the least entry of every column. Columns with the same two densities are
+    one cell: together they tell as much.
     """
     inside = measure > 0
     densities = np.stack([first[inside], second[inside]]) / measure[inside]
@@ -135,14 +133,13 @@ def channel_law(first: Floats, second: Floats, measure: Floats) -> ReportLaw:
 
 
 def laplace_blanket(*, epsilon0: float, cells: int) -> ReportLaw:
-    """Report law of Laplace noise of scale 1/epsilon0 on inputs 0 and 1, against the least density.
+    """Report law of Laplace noise on inputs 0 and 1, for an upper bound.
 
-    For an upper bound; inputs lie in [0, 1].
-
-    The least density at y is (epsilon0/2) exp(-epsilon0 max(|y|, |1-y|)). For y <= 1/2 the pair (a, b) is (exp(u), 1),
-    where u = epsilon0 min(1, 1 - 2y) has the mass 1/(2E) at epsilon0 and the density exp(-(epsilon0 + u)/2) / 4 below;
-    for y >= 1/2 it is the mirror image. In each of the ``cells`` equal intervals of u, the mass goes to the ends, so
-    that the mean of a is kept. Among all pairs of inputs this one is the worst (docs/proofs.md).
+    As densities against the least density; the noise has the scale 1/epsilon0, and inputs lie in [0, 1]. The least
+    density at y is (epsilon0/2) exp(-epsilon0 max(|y|, |1-y|)). For y <= 1/2 the pair (a, b) is (exp(u), 1), where u =
+    epsilon0 min(1, 1 - 2y) has the mass 1/(2E) at epsilon0 and the density exp(-(epsilon0 + u)/2) / 4 below; for y >=
+    1/2 it is the mirror image. In each of the ``cells`` equal intervals of u, the mass goes to the ends, so that the
+    mean of a is kept. Among all pairs of inputs this one is the worst (docs/proofs.md).
     """
     nodes = np.linspace(0.0, epsilon0, cells + 1)
     scale = math.exp(-epsilon0 / 2)
@@ -170,9 +167,9 @@ def _share_of_first(weight: Floats, moment: Floats, first: Floats, second: Float
 
 
 def laplace_homogeneous(*, epsilon0: float, cells: int) -> ReportLaw:
-    """Report law of Laplace noise on 0 and 1 where all others hold 0, for a lower bound.
+    """Report law of Laplace noise on 0 and 1, for a lower bound.
 
-    [0, 1] is merged into ``cells`` equal cells.
+    All others hold 0. [0, 1] is merged into ``cells`` equal cells.
 
     Against the law of input 0, a = 1; b is 1/E below 0, with mass 1/2; E above 1, with mass 1/(2E); in between each
     cell's probability under input 1 over that under input 0.
@@ -187,11 +184,12 @@ def laplace_homogeneous(*, epsilon0: float, cells: int) -> ReportLaw:
 
 
 def discrete_laplace_blanket(*, epsilon0: float, steps: int, cells: int) -> ReportLaw:
-    """Report law of discrete Laplace noise on inputs 0 and ``steps``, against the least law, for an upper bound.
+    """Report law of discrete Laplace noise on 0 and ``steps``, for an upper bound.
 
-    With q = exp(-epsilon0 / steps), input x gives report y with probability (1-q) / (1+q) q^|y-x|. Reports below 0, and
-    above the range, tell as much as its ends. As for `laplace_blanket`, a is q^(2y - steps) for y <= steps/2, where b
-    = 1; the grid points of a half are put together in ``cells`` blocks, if they are more.
+    As densities against the least law. With q = exp(-epsilon0 / steps), input x gives report y with probability (1-q) /
+    (1+q) q^|y-x|. Reports below 0, and above the range, tell as much as its ends. As for `laplace_blanket`, a is q^(2y
+    - steps) for y <= steps/2, where b = 1; the grid points of a half are put together in ``cells`` blocks, if they are
+    more.
     """
     rate = epsilon0 / steps
     places = np.arange(steps // 2 + 1)
@@ -216,9 +214,9 @@ def discrete_laplace_blanket(*, epsilon0: float, steps: int, cells: int) -> Repo
 
 
 def discrete_laplace_homogeneous(*, epsilon0: float, steps: int, cells: int) -> ReportLaw:
-    """Report law of discrete Laplace noise on 0 and ``steps`` where all others hold 0, for a lower bound.
+    """Report law of discrete Laplace noise on 0 and ``steps``, for a lower bound.
 
-    Points are merged into blocks.
+    All others hold 0. Points are merged into blocks.
     """
     rate = epsilon0 / steps
     level = -math.expm1(-rate) / (1 + math.exp(-rate))
@@ -248,11 +246,14 @@ class LawFamily:
 
     @property
     def mu(self) -> float:
-        """Parameter mu of the Gaussian limit for many users: the root of the largest Fisher constant, over sqrt(n)."""
+        """Parameter mu of the Gaussian limit for many users.
+
+        The root of the largest Fisher constant, over sqrt(n).
+        """
         return math.sqrt(max(law.fisher for law in self.laws) / self.users)
 
     def upper(self, epsilon: float, *, tolerance: float = _TOLERANCE) -> float:
-        """Upper bound on the delta of every pair.
+        """Upper bound on the largest delta of any pair.
 
         All are bounded roughly; then the largest ones are refined, until what is left is smaller anyway.
         """
@@ -323,12 +324,10 @@ class LawFamily:
         return all(law.deltas(epsilon, self.users, tolerance=tolerance)[1] > delta for tolerance in looks)
 
     def _solve(self, curve: Callable[..., float], delta: float, start: float, aim: float) -> tuple[float, float]:
-        """Bracket of epsilon: the curve is above delta at the first end, and not at the second.
+        """Bracket of the epsilon at which a curve falls to delta.
 
-        Unless the second end is the limit.
-
-        One value may do for both, since only the side that is aimed at counts. One pass for each look is a bound too,
-        and mostly as good as any: more are made only where it is not.
+        Unless the second end is the limit. One value may do for both, since only the side that is aimed at counts. One
+        pass for each look is a bound too, and mostly as good as any: more are made only where it is not.
         """
 
         def excess(epsilon: float, tolerance: float) -> float:
@@ -348,10 +347,9 @@ class LawFamily:
 def _narrowed(excess: Callable[[float], float], start: float, limit: float, guess: float) -> tuple[float, float]:
     """Bracket of the root of a falling function.
 
-    Both ends are equal where the function is within `_CLOSE` of 0.
-
-    The function is above 0 at the start, and below at the limit. The guess is walked away from until the root lies
-    between; then false position with halved weights ("Illinois").
+    Both ends are equal where the function is within `_CLOSE` of 0. The function is above 0 at the start, and below at
+    the limit. The guess is walked away from until the root lies between; then false position with halved weights
+    ("Illinois").
     """
     low, low_value, high, high_value = start, _CLOSE, limit, -math.inf
     probe, stuck, step = min(max(guess, 1.02 * start), (start + limit) / 2, LARGEST_EPSILON0), 0, 1.02

@@ -28,10 +28,11 @@ _NEGLIGIBLE = 45.0  # minus the logarithm of a modulus below which a frequency n
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class WeightedSum:
-    """Weighted sum S: the shift, plus for each class its weight times ``counts`` independent copies of G.
+    """Weighted sum S of independent copies of G, plus a shift.
 
-    ``values`` of G have probabilities ``masses``, which sum to at most 1 (the rest is on 0), and may be wrong by
-    ``errors``; ``weights`` are above 0, and the ``shift`` is from above.
+    For each class it has the weight times ``counts`` copies. ``values`` of G have probabilities ``masses``, which sum
+    to at most 1 (the rest is on 0), and may be wrong by ``errors``; ``weights`` are above 0, and the ``shift`` is from
+    above.
     """
 
     values: Floats
@@ -74,7 +75,7 @@ class WeightedSum:
 
     @cached_property
     def tilt(self) -> float:
-        """Tilt near the minimum of the integrand along the real line."""
+        """Tilt near the minimum of the integrand on the real line."""
         largest = float((self.values * self.weights.max()).max())
         low, high = -40.0, math.log(_LARGEST_TILT)
         for _ in range(40):
@@ -115,7 +116,7 @@ class WeightedSum:
 
     @cached_property
     def _log_error(self) -> float:
-        """Error of `_log_growth`, in units.
+        """Bound on the error of `_log_growth`, in units.
 
         The error of a logarithm is the relative error of the generating function.
         """
@@ -175,7 +176,10 @@ class WeightedSum:
         return np.where(left, 0.0, modulus), phase, np.where(left, larger + bound, bound)
 
     def _factor(self, frequencies: Floats, kind: int) -> tuple[Floats, Floats, Floats]:
-        """Modulus, phase and error of the factor of one copy in a class: 1 + sum of mass * (exp(iwg) - 1)."""
+        """Modulus, phase and error of one copy's factor in the characteristic function.
+
+        The factor is 1 + sum of mass * (exp(iwg) - 1).
+        """
         weight, tilted = self.weights[kind], self._tilted[kind]
         real, imaginary = np.ones(len(frequencies)), np.zeros(len(frequencies))
         rows = max(_CHUNK // max(len(frequencies), 1), 1)

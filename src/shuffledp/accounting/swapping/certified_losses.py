@@ -1,4 +1,4 @@
-"""Epsilon for a delta, and delta for an epsilon, by the swap bound, searched and cached."""
+"""Evaluators of the swap bound: epsilon for a delta, and delta for an epsilon, by cached searches."""
 
 import math
 from collections.abc import Callable

@@ -24,7 +24,10 @@ _ROUND_UP = 1 + 1e-6
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SwapChannel:
-    """Channel with positive entries, shape (inputs, outputs), and the number of people beside the victim."""
+    """Channel with positive entries, and the number of people beside the victim.
+
+    Its shape is (inputs, outputs).
+    """
 
     matrix: Floats
     others: int
@@ -45,7 +48,7 @@ class SwapChannel:
         return sorted(found, key=self._telling, reverse=True)
 
     def epsilon(self, delta: float, *, limit: float) -> float | None:
-        """Epsilon below ``limit`` at which the bound of every pair is at most delta; None if there is none."""
+        """Epsilon below ``limit`` at which the bound of every pair is at most delta; None if none is found."""
         epsilon, choices = 0.0, None
         for pair in self.pairs:
             bound = partial(self.delta_of, pair)
@@ -114,7 +117,7 @@ class SwapChannel:
         return found
 
     def _telling(self, pair: tuple[int, int]) -> float:
-        """Largest chi-squared information of the pair among people who all hold the same input."""
+        """Largest chi-squared information of a pair of inputs among people who all hold one input."""
         first, second = (self.matrix[place] for place in pair)
         return float(((first - second) ** 2 / self.matrix).sum(axis=1).max())
 
@@ -132,7 +135,7 @@ class SwapChannel:
 
 
 def _alike(reports: ReportClass, reservoir: Reservoir, other: ReportClass, seen: Reservoir) -> bool:
-    """Whether two inputs have the same laws, up to rounding.
+    """Whether two inputs have the same laws up to rounding.
 
     Inputs of unary encodings, for example, differ in the order of multiplications only.
     """
@@ -149,7 +152,10 @@ def _alike(reports: ReportClass, reservoir: Reservoir, other: ReportClass, seen:
 
 
 def _majorant(reports: ReportClass, reservoir: Reservoir, tilt: Tilt) -> Majorant | None:
-    """Majorant for people with one report law, with its own truncation; None if none is found."""
+    """Majorant for people with one report law; None if none is found.
+
+    It has a truncation of its own.
+    """
     variance = float(reservoir.masses @ (reservoir.densities - 1) ** 2)
     deviation = math.sqrt(variance / (reservoir.donors * reservoir.chance + 1))
     steepness = max(tilt.rate**2 * reports.variance / tilt.people, 1e-6)

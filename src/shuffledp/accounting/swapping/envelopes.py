@@ -1,4 +1,4 @@
-"""Convex envelope of points on a curve of delta, in both directions: a privacy profile for composition.
+"""Privacy profile of a pair of laws, as the convex envelope of points on a curve of delta.
 
 The true profile H(g), g = exp(epsilon), is convex on all of (0, inf), at least 1 - g, and if its two directions are
 one, H(1/g) = 1 - 1/g + H(g)/g. So the lower convex hull of points (g, delta), of their mirror images (1/g, 1 - 1/g +
@@ -30,7 +30,7 @@ class Envelope:
 
     @property
     def masses(self) -> Floats:
-        """Probabilities under Q of the likelihood ratios P/Q.
+        """Probabilities under Q of the likelihood ratios P/Q, at the given ratios.
 
         They are the jumps of the slope, which is -1 before 1/E and 0 after E.
         """

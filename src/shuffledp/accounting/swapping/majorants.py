@@ -1,9 +1,9 @@
-"""Majorant of the bound B(theta): a nonnegative sum of exponentials, whose mean has a closed form.
+"""Majorant of the swap bound's function B(theta): a nonnegative sum of exponentials.
 
-With m(theta) = sum_i c_i exp(q_i theta), m >= B(min(theta, T)) + D (theta - T)_+ is certified cell by cell: m over
-exp(lam (1 - e) theta) is convex, hence above its tangent at the middle of a cell, which is above F at both ends, and F
-is below its chord; beyond T the slope of m at T is enough. A linear programme chooses the weights, and is not trusted:
-they are scaled up until the worst row is met.
+Its mean has a closed form. With m(theta) = sum_i c_i exp(q_i theta), m >= B(min(theta, T)) + D (theta - T)_+ is
+certified cell by cell: m over exp(lam (1 - e) theta) is convex, hence above its tangent at the middle of a cell, which
+is above F at both ends, and F is below its chord; beyond T the slope of m at T is enough. A linear programme chooses
+the weights, and is not trusted: they are scaled up until the worst row is met.
 """
 
 import math
@@ -81,7 +81,7 @@ def majorant(
 
 
 def _steps(cells: CellBounds, *, is_truncated: bool) -> Floats:
-    """Exponents of the majorant, after subtracting the exponent of exp(lam m theta)."""
+    """Exponents of the majorant, relative to the exponent of exp(lam m theta)."""
     slope = float(((cells.rights - cells.lefts) / np.diff(cells.edges)).max())
     root = math.sqrt(cells.steepness)
     last = _SLOPES * max(slope, 0.0) + _BEYOND * root
@@ -90,7 +90,7 @@ def _steps(cells: CellBounds, *, is_truncated: bool) -> Floats:
 
 
 def _cell_rows(cells: CellBounds, steps: Floats) -> Floats:
-    """Tangents of the exponentials at each cell's middle, evaluated at both ends of the cell.
+    """Tangents of the exponentials at each cell's middle, as rows for both ends of the cell.
 
     In units of the bound to reach.
     """
@@ -103,12 +103,10 @@ def _cell_rows(cells: CellBounds, steps: Floats) -> Floats:
 
 
 def _times_exp(factors: Floats, powers: Floats) -> Floats:
-    """Product of factor and exp(power), or less, with large powers cut at a limit.
+    """Product of factor and exp(power), or less: powers are cut at a limit.
 
-    So a row that is met holds without the limit too.
-
-    Powers above the limit count as the limit. That makes less of a positive product but more of a negative one, which
-    therefore is not a number: no majorant.
+    So a row that is met holds without the limit too. Powers above the limit count as the limit. That makes less of a
+    positive product but more of a negative one, which therefore is not a number: no majorant.
     """
     clipped = np.where((factors < 0) & (powers > _LARGEST_POWER), np.nan, np.minimum(powers, _LARGEST_POWER))
     return np.asarray(factors * np.exp(clipped))

@@ -63,15 +63,15 @@ def private_delta(
 
 
 def _at(reservoir: Reservoir, found: Majorant) -> float:
-    """Smallest total Pr[K < k_0] + E[m; K >= k_0] over k_0.
+    """Smallest total of the reservoir for this majorant, over k_0.
 
-    The best k_0 may depend on W.
+    That is, Pr[K < k_0] + E[m; K >= k_0]. The best k_0 may depend on W.
     """
     return float(reservoir.totals([(found, reservoir)]).min())
 
 
 def _reservoir(epsilon0: float, donors: int, start: float, end: float) -> Reservoir:
-    """Reservoir that hides the victim least, over all W from exp(start) to exp(end)."""
+    """Reservoir that hides the victim least, over all W between exp(start) and exp(end)."""
     least, most = math.exp(start), math.exp(min(end, 0.0) + epsilon0)
     share = min(max(-math.expm1(start) / (most - least), 0.0), 1.0)
     return Reservoir(
@@ -80,7 +80,7 @@ def _reservoir(epsilon0: float, donors: int, start: float, end: float) -> Reserv
 
 
 def _over_cells(bound: Callable[[float, float], float], epsilon0: float) -> float:
-    """Largest bound over cells of ln W that cover [-epsilon0, 0].
+    """Largest bound over all cells of ln W in [-epsilon0, 0].
 
     Cells far above the likely one are cut again.
     """
@@ -98,7 +98,7 @@ def _over_cells(bound: Callable[[float, float], float], epsilon0: float) -> floa
 
 
 def _costs(epsilon0: float, donors: int) -> Callable[[Floats], Floats]:
-    """Function that gives the log cost of an exponential.
+    """Function from exponents to the log costs of their exponentials.
 
     The cost is its mean at the likely W, plus a small share at other W.
     """

@@ -1,9 +1,8 @@
 """Classes of report laws for the swap bound: all epsilon0-private randomizers, or one law.
 
-The bound holds for the worst law of a class.
-
-For a person who holds z, with e = exp(epsilon), a report y ~ R(z) tells the victim's two inputs apart by a = R(x)/R(z)
-and b = R(x')/R(z), both of mean 1. What counts is g = (a - 1) - e (b - 1).
+The bound holds for the worst law of a class. For a person who holds z, with e = exp(epsilon), a report y ~ R(z) tells
+the victim's two inputs apart by a = R(x)/R(z) and b = R(x')/R(z), both of mean 1. What counts is g = (a - 1) - e (b -
+1).
 """
 
 import math
@@ -18,7 +17,7 @@ ROUNDING = 1e-14  # relative difference of values that are the same but for the 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ReportClass:
-    """Class of report laws: laws of g on common ``values``, each of mean 0.
+    """Class of laws of g, each on the same ``values`` and of mean 0.
 
     The worst law counts.
 
@@ -89,7 +88,7 @@ def any_private(epsilon0: float, epsilon: float) -> ReportClass:
 
 
 def one_law(first: Floats, second: Floats, other: Floats, reservoir: Floats, epsilon: float) -> ReportClass:
-    """Class of one law: the report of a person with input z.
+    """Class of one report law, for a person with input z.
 
     The victim's inputs x and x' are told apart against it.
 
@@ -115,7 +114,7 @@ def one_law(first: Floats, second: Floats, other: Floats, reservoir: Floats, eps
 
 
 def merged(values: Floats, masses: Floats) -> tuple[Floats, Floats]:
-    """Values and masses after values that differ by rounding only are merged to their mean.
+    """Values and masses, with values that differ by rounding only merged to their mean.
 
     Such values belong to outputs that tell the same.
 

@@ -27,7 +27,7 @@ _LARGEST = 1e200
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Reservoir:
-    """Reservoir that each donor draws from with a given chance.
+    """Reservoir from which each donor draws with a given chance.
 
     With the densities of draws (mean 1) and their masses.
     """
@@ -51,7 +51,10 @@ class Reservoir:
         return np.unique(np.clip(np.floor(ends), 0, self.donors))
 
     def log_moments(self, exponents: Floats, counts: Floats) -> Floats:
-        """Log of E exp(q theta) for each number of draws; shape (counts, exponents)."""
+        """Log of E exp(q theta) for each number of draws and each exponent q.
+
+        The shape is (counts, exponents).
+        """
         draws = counts[:, np.newaxis] + 1
         powers = np.multiply.outer(exponents / draws, self.densities - 1)
         return np.asarray(exponents + draws * np.log1p(exp_excess(powers) @ self.masses))
@@ -71,7 +74,7 @@ class Reservoir:
         return np.minimum(found * _ROUND_UP, 1.0)
 
     def totals(self, terms: list[tuple[Majorant, "Reservoir"]]) -> Floats:
-        """Totals Pr[K < k_0] + E[m; K >= k_0] for each count k_0, with the worst of the majorants m.
+        """Totals Pr[K < k_0] + E[m; K >= k_0] for each k_0, for the worst majorant m.
 
         Args:
             terms: majorants, each with the reservoir measured against its people's law.

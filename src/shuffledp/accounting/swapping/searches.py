@@ -36,10 +36,10 @@ class Choices:
 
 
 class DeltaBound(Protocol):
-    """Function that bounds delta at an epsilon for given choices; None if they give no bound."""
+    """Function that bounds delta at an epsilon; None if the given choices give no bound."""
 
     def __call__(self, epsilon: float, choices: Choices, *, roughly: bool = False) -> float | None:
-        """Bound on delta; with ``roughly``, a number that only serves to compare choices."""
+        """Bound on delta; with ``roughly``, a number that serves only to compare choices."""
         ...
 
 
@@ -139,7 +139,7 @@ def usable(bound: DeltaBound, epsilon: float, start: Choices) -> Choices | None:
 
 
 def improved(bound: DeltaBound, epsilon: float, start: Choices, others: int, effort: int) -> tuple[Choices, float]:
-    """Better choices by Nelder and Mead's method, and the log of their rough bound."""
+    """Better choices found by Nelder and Mead's method, and the log of their rough bound."""
 
     def choices_at(point: Floats) -> Choices:
         rate, logit, smoothing = (float(each) for each in point)
@@ -161,7 +161,7 @@ def improved(bound: DeltaBound, epsilon: float, start: Choices, others: int, eff
 
 
 def nelder_mead(height: Callable[[Floats], float], start: Floats, steps: Floats, effort: int) -> tuple[Floats, float]:
-    """Lowest point that a simplex finds in about ``effort`` evaluations, and its height."""
+    """Lowest point found by a simplex in about ``effort`` evaluations, and its height."""
     known = [(height(point), point) for point in (start, *(start + step for step in np.diag(steps)))]
     used = len(known)
     while used < effort:

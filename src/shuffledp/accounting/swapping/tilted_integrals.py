@@ -32,7 +32,7 @@ _FRACTIONS = (1.0, 0.95, 0.9, 0.84, 0.77, 0.68, 0.56, 0.4, 0.0)  # borders of cl
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tilt:
-    """Tilt lam and smoothing c of one bound, and the number J of people who are not donors.
+    """Choices of one bound: the tilt lam, the smoothing c, and the number J of people who are not donors.
 
     lam and c are free choices.
     """
@@ -44,9 +44,9 @@ class Tilt:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CellBounds:
-    """Upper bounds on log F at both ends of cells of theta; F lies below the chord.
+    """Upper bounds on log F at both ends of each cell of theta.
 
-    Cell i leads from ``edges[i]`` to ``edges[i + 1]``.
+    F lies below the chord between them. Cell i leads from ``edges[i]`` to ``edges[i + 1]``.
 
     ``scale`` is log F near theta = 1, and ``steepness`` the b of exp(b theta^2 / 2), the approximate shape of F.
     """
@@ -95,7 +95,7 @@ def cell_bounds(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Regions:
-    """Borders y_c, y_1, y_2 of the integral's parts for the largest sigma.
+    """Borders y_c, y_1 and y_2 of the four parts of the integral, for the largest sigma.
 
     With X = sigma range there, and need(X).
     """
@@ -159,24 +159,24 @@ def exp_excess(power: Floats) -> Floats:
 
 
 def weighted(rows: Floats, weights: Floats) -> Floats:
-    """Sums of each row's values times one or several rows of weights.
+    """Sums of values times weights, for each row of values and each row of weights.
 
-    Weights have the shape (values,), or (rows, values).
-
-    In one thread: the threads of a linear algebra library would wait for each other for longer than these sums take.
+    Weights have the shape (values,), or (rows, values). In one thread: the threads of a linear algebra library would
+    wait for each other for longer than these sums take.
     """
     return np.asarray(np.einsum("...i,ji->...j" if weights.ndim > 1 else "...i,i->...", rows, weights))
 
 
 def _log_growth(reports: ReportClass, sigma: Floats) -> Floats:
-    """Log of the largest M(sigma) over the class."""
+    """Log of the largest M(sigma) over the class of laws."""
     return np.asarray(np.log1p((reports.masses @ exp_excess(np.outer(reports.values, sigma))).max(axis=0)))
 
 
 def _log_modulus(reports: ReportClass, sigma: Floats, turns: Floats) -> Floats:
-    """Log of a bound on |M(sigma (1 + iy))| for y up to y_c, over the class; shape (sigmas, turns).
+    """Log of a bound on |M(sigma (1 + iy))| for y up to y_c, over the class of laws.
 
-    Re M - 1 and Im M are means of convex functions of g, 0 or more: the largest of the extreme laws bounds each.
+    The shape is (sigmas, turns). Re M - 1 and Im M are means of convex functions of g, 0 or more: the largest of the
+    extreme laws bounds each.
     """
     powers = np.multiply.outer(reports.values, sigma)[..., np.newaxis]
     angles = powers * turns
@@ -195,7 +195,7 @@ def _log_modulus(reports: ReportClass, sigma: Floats, turns: Floats) -> Floats:
 
 
 def _inside(reports: ReportClass, tilt: Tilt, regions: _Regions, edges: Floats, *, cut: bool) -> tuple[Floats, Floats]:
-    """Log of the integral at both ends of cells, for cells with a small X = sigma range."""
+    """Log of the integral at both ends of cells, where sigma times the range of g is small."""
     sigma, square = tilt.rate * edges / tilt.people, tilt.smoothing**2
     root = math.sqrt(max(tilt.rate**2 * reports.variance / tilt.people, _LEAST_STEEPNESS))
     turns = np.unique(np.append(np.linspace(0, min(regions.near, _NEAR_REACH / root), _NEAR_CELLS + 1), regions.near))
@@ -220,7 +220,7 @@ def _inside(reports: ReportClass, tilt: Tilt, regions: _Regions, edges: Floats, 
 
 
 def _chord_weights(turns: Floats, square: float) -> Floats:
-    """Weights of node values in the integral of k, for chords in y^2."""
+    """Weights of node values in the integral of k, where chords in y^2 join them."""
     left, right = turns[:-1], turns[1:]
     arcs = np.arctan((right - left) / (1 + left * right))
     later = np.clip(((right - left) - (1 + left**2) * arcs) / (right**2 - left**2), 0.0, arcs)
@@ -258,11 +258,10 @@ def _middle(reports: ReportClass, tilt: Tilt, regions: _Regions, sigma: Floats, 
 
 
 def _small_laws(reports: ReportClass, tilt: Tilt, regions: _Regions, edges: Floats) -> tuple[Floats, Floats]:
-    """Log of the integral at both ends of cells, for laws of small variance, by classes.
+    """Log of the integral at both ends of cells, for laws of small variance only.
 
-    Small is below 0.95 of the largest variance.
-
-    By the variance alone: need(X) - 1 + cos(Xy) is convex in y^2, and for y <= 1 in theta.
+    Small is below 0.95 of the largest variance. By the variance alone: need(X) - 1 + cos(Xy) is convex in y^2, and for
+    y <= 1 in theta.
     """
     sigma = tilt.rate * edges / tilt.people
     root = math.sqrt(max(tilt.rate**2 * reports.variance / tilt.people, _LEAST_STEEPNESS))

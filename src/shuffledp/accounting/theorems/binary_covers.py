@@ -1,9 +1,8 @@
 """Largest delta of binary reports for any number of people, from blocks that cover all data sets.
 
-A thousand blocks or so are evaluated, each by a crowd that all of its data sets have in common.
-
-`BinaryWorst` goes through all data sets of up to 10,000 people, where the channel is symmetric; this covers all other
-channels of two inputs and two outputs, in both directions, and all other numbers of people
+A thousand blocks or so are evaluated, each by a crowd that all of its data sets have in common. `BinaryWorst` goes
+through all data sets of up to 10,000 people, where the channel is symmetric; this covers all other channels of two
+inputs and two outputs, in both directions, and all other numbers of people
 (`shuffledp.accounting.evaluators.covered_counts`).
 """
 
@@ -30,7 +29,7 @@ _MOST_USERS = 10**15
 
 
 def _channel(local: LocalModel) -> BinaryChannel | None:
-    """Binary channel of a report, the larger chance first; None for other reports.
+    """Binary channel of a report, the larger chance first; None for reports of another channel.
 
     None as well where both inputs tell the same.
     """
@@ -47,7 +46,7 @@ def _channel(local: LocalModel) -> BinaryChannel | None:
 
 
 def _states_the_loss(local: LocalModel, first: float, second: float) -> bool:
-    """Whether a symmetric channel has the stated loss, or less by a few late digits."""
+    """Whether the stated loss is that of a symmetric channel, or above it by a few late digits."""
     loss = abs(math.log(first) - math.log(second)) if min(first, second) > 0 else math.inf
     return -1e-15 <= (local.epsilon0 - loss) / (1 + local.epsilon0) <= _LATE_DIGITS
 
@@ -75,10 +74,8 @@ def _covered(model: ProtocolModel) -> Hypothesis:
 class BinaryCover(EvaluatedTheorem):
     """Largest delta over blocks that cover all data sets of binary reports.
 
-    In each block the people in whom its data sets differ are left out.
-
-    An upper bound that is mostly within 1e-3 of the exact delta, in both directions; a dominating pair, as a maximum of
-    convex curves is convex, so releases compose.
+    In each block the people in whom its data sets differ are left out. An upper bound that is mostly within 1e-3 of the
+    exact delta, in both directions; a dominating pair, as a maximum of convex curves is convex, so releases compose.
     """
 
     id = "binary-cover"

@@ -62,7 +62,7 @@ _FEWEST_CELLS, _MOST_CELLS = 32, 512
 
 
 class LawTheorem(Theorem):
-    """Bound by the blanket lemma, or exact delta of a data set, from one family of report laws.
+    """Theorem evaluated from one family of report laws: a blanket bound, or the exact delta of a data set.
 
     Upper and lower bounds are one computation on different laws (`shuffledp.accounting.evaluators.report_densities`).
     """
@@ -188,10 +188,11 @@ def _matrix(model: ProtocolModel) -> Floats:
 
 
 class BlanketChannel(LawTheorem):
-    """Blanket lemma with the least probability of every output, for each ordered pair of inputs.
+    """Blanket bound of an explicit channel, for each ordered pair of inputs.
 
-    Where reports have two densities on sets without overlap, `BlanketTwoLevel` says the same and is left to say it.
-    Needs no finite epsilon0: outputs that some input never gives are counted in full, as revealing the victim.
+    The blanket has the least probability of every output. Where reports have two densities on sets without overlap,
+    `BlanketTwoLevel` says the same and is left to say it. Needs no finite epsilon0: outputs that some input never gives
+    are counted in full, as revealing the victim.
     """
 
     id = "blanket-channel"
@@ -207,12 +208,11 @@ class BlanketChannel(LawTheorem):
 
 
 class HomogeneousChannel(LawTheorem):
-    """Exact delta where all others hold one input, for the most telling triples of inputs.
+    """Exact delta of a channel where all others hold one input, for the most telling triples of inputs.
 
-    A dozen triples of two inputs of the victim and one of the others, with the most information.
-
-    Of choices that tell equally much, by symmetry mostly, one is taken. For many users the worst data set is among
-    all such choices: the Fisher information of a mixed one is convex in the mixture.
+    A dozen triples of two inputs of the victim and one of the others, with the most information. Of choices that tell
+    equally much, by symmetry mostly, one is taken. For many users the worst data set is among all such choices: the
+    Fisher information of a mixed one is convex in the mixture.
     """
 
     id = "homogeneous-channel"
@@ -236,10 +236,9 @@ def _limit(model: ProtocolModel) -> float:
 def _distinct(laws: Iterable[ReportLaw], *, digits: int) -> tuple[ReportLaw, ...]:
     """Report laws without duplicates, compared to this number of digits.
 
-    By symmetry many pairs have equal laws.
-
-    Of lower bounds any will do. What is left out of an upper bound must be the same float by float (17 digits): between
-    rows that are nearly equal, the loss is a difference of digits that come late.
+    By symmetry many pairs have equal laws. Of lower bounds any will do. What is left out of an upper bound must be the
+    same float by float (17 digits): between rows that are nearly equal, the loss is a difference of digits that come
+    late.
     """
     found: dict[tuple[tuple[float, ...], ...], ReportLaw] = {}
     for law in laws:
@@ -250,9 +249,9 @@ def _distinct(laws: Iterable[ReportLaw], *, digits: int) -> tuple[ReportLaw, ...
 
 
 def _most_telling(matrix: Floats) -> list[tuple[int, int, int]]:
-    """Triples of inputs, two for the victim and one for all others, the largest Fisher constant first.
+    """Most telling triples of inputs: two for the victim, and one for all others.
 
-    One for each Fisher constant.
+    The largest Fisher constant first. One for each Fisher constant.
     """
     found: dict[str, tuple[float, int, int, int]] = {}
     for others, measure in enumerate(matrix):
@@ -273,11 +272,10 @@ def _laplace_noise(model: ProtocolModel) -> Hypothesis:
 
 
 class BlanketLaplace(LawTheorem):
-    """Blanket lemma for the two ends of the range under Laplace noise.
+    """Blanket bound of Laplace noise, for the two ends of the range.
 
-    The noise is cut into cells upward in convex order.
-
-    The gap to the lower bound is the lemma's: with the lemma no bound does better (up to 1.45 in epsilon was seen).
+    The noise is cut into cells upward in convex order. The gap to the lower bound is the lemma's: with the lemma no
+    bound does better (up to 1.45 in epsilon was seen).
     """
 
     id = "blanket-laplace"
@@ -303,7 +301,7 @@ class HomogeneousLaplace(LawTheorem):
     special_premises = (_laplace_noise, moderate_epsilon0)
 
     def family(self, model: ProtocolModel) -> LawFamily:
-        """Report laws of both directions."""
+        """Report laws of both directions of the pair of inputs."""
         law = _laplace_law(model, laplace_homogeneous, discrete_laplace_homogeneous, _STATED_BELOW)
         return LawFamily((law, law.swapped), model.num_users, model.local.epsilon0)
 

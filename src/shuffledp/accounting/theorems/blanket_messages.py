@@ -22,7 +22,7 @@ _MOST_DELTA = 1 - 1e-9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HiddenMessage:
-    """One message hidden among messages with one of two answers.
+    """One message hidden among other messages with one of two answers.
 
     ``truth`` is the chance that the message depends on the answer.
     """
@@ -31,7 +31,7 @@ class HiddenMessage:
     truth: float
 
     def epsilon(self, delta: float) -> float:
-        """Least epsilon at which delta is at most the given one."""
+        """Least epsilon at which the delta of the hidden message is at most the given one."""
         return self.pair.epsilon(min(delta / self.truth, _MOST_DELTA))
 
     def delta(self, epsilon: float) -> float:

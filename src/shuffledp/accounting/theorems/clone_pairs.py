@@ -1,4 +1,4 @@
-"""Pairs of clones, evaluated: Feldman, McMillan, Talwar 2021 and 2023, and after Wang et al. 2023.
+"""Bounds by pairs of clones: Feldman, McMillan, Talwar 2021 and 2023, and after Wang et al. 2023.
 
 Randomizers of which the local guarantee has a remainder, (epsilon0, delta0) with delta0 above 0, are covered by two
 theorems: both add what the remainders of all n people cost to the delta of a pair, so delta0 must be far below delta /
@@ -51,11 +51,11 @@ class ClonePairTheorem(EvaluatedTheorem):
 
 
 class PairFMT21(ClonePairTheorem):
-    """Pair behind the 2021 closed form: each other report is a clone with probability q = exp(-epsilon0).
+    """Pair of clones of the 2021 closed form, evaluated: another report is a clone with probability exp(-epsilon0).
 
-    By local privacy R(z) >= (R(x) + R(x')) / (2 E) for all answers x, x', z, whatever R is at this place and after
-    these earlier reports; that half of a clone lies on either side is all that the analyst cannot see. So it covers
-    randomizers that differ from place to place after the shuffle and adapt to earlier reports.
+    That probability is q. By local privacy R(z) >= (R(x) + R(x')) / (2 E) for all answers x, x', z, whatever R is at
+    this place and after these earlier reports; that half of a clone lies on either side is all that the analyst cannot
+    see. So it covers randomizers that differ from place to place after the shuffle and adapt to earlier reports.
     """
 
     id = "fmt21-pair"
@@ -66,10 +66,11 @@ class PairFMT21(ClonePairTheorem):
 
 
 class StrongPair(ClonePairTheorem):
-    """Pair behind the 2023 closed form: each other report is a clone with probability q = 2 / (E + 1).
+    """Pair of clones of the 2023 closed form, evaluated: another report is a clone with probability 2 / (E + 1).
 
-    For many people, no parameter mu of a Gaussian limit that depends on epsilon0 and n alone is more than 15.5 % below
-    its own. At a fixed delta the ratio of epsilons can be a little larger: 1.168 was seen (docs/theorems.md).
+    That probability is q. For many people, no parameter mu of a Gaussian limit that depends on epsilon0 and n alone is
+    more than 15.5 % below its own. At a fixed delta the ratio of epsilons can be a little larger: 1.168 was seen
+    (docs/theorems.md).
 
     The proof (docs/theorems.md) spreads the blanket w = max(R(x), R(x')) / E in convex order to G = E - e and 1 - E e,
     with mass 1/(E+1) each. It needs one randomizer for all (or R_i(z) >= w for all i and z) that is not adaptive.
@@ -94,7 +95,7 @@ def _limited_variation(model: ProtocolModel) -> Hypothesis:
 
 
 class VariationRatioCorrected(EvaluatedTheorem):
-    """Strong pair of clones, limited by a bound beta on the total variation between two inputs' laws.
+    """Strong pair of clones, limited by a known total variation distance beta.
 
     The paper reduces such randomizers to a pair of which the step for beta < (E-1)/(E+1) is not proven, and false for
     k-ary response (docs/errata.md). Corrected: the proof of `strong-pair` with the mass of its atoms, before the last
@@ -115,9 +116,10 @@ class VariationRatioCorrected(EvaluatedTheorem):
 
 
 class _ApproximatePair(ClonePairTheorem):
-    """Delta of a pair of clones, plus a charge for the remainders that grows with epsilon.
+    """Delta of a pair of clones, plus a charge for the local remainders.
 
-    The sum is convex in exp(epsilon). Where it grows, a smaller epsilon than the one asked for promises more.
+    The charge grows with epsilon. The sum is convex in exp(epsilon). Where it grows, a smaller epsilon than the one
+    asked for promises more.
     """
 
     @abstractmethod
@@ -141,7 +143,7 @@ class _ApproximatePair(ClonePairTheorem):
         return (*shape, remainder, common_randomizer(model), several_users(model), small)
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
-        """Least epsilon at which pair and charge add up to at most delta; infinity if there is no such epsilon."""
+        """Least epsilon at which pair and charge add up to at most delta; infinity if none exists."""
         if not _in_range(model):
             return math.inf
         turn = self.turn(model)
@@ -190,10 +192,10 @@ def _in_range(model: ProtocolModel) -> bool:
 
 
 class ApproximateFMT21(_ApproximatePair):
-    """Pair `fmt21-pair` for a local delta0, with the charge (e + 1) (1 + (1/E) / 2) n delta0.
+    """Pair `fmt21-pair` for a local delta0, with a charge added to delta.
 
-    The pair is used no smaller than at the least delta at which the theorem's hypothesis, epsilon0 <=
-    log(n / (16 log(4/delta))), holds.
+    The charge is (e + 1) (1 + (1/E) / 2) n delta0. The pair is used no smaller than at the least delta at which the
+    theorem's hypothesis, epsilon0 <= log(n / (16 log(4/delta))), holds.
     """
 
     id = "approximate-fmt21"
@@ -215,12 +217,11 @@ class ApproximateFMT21(_ApproximatePair):
 class ApproximateStrongPair(_ApproximatePair):
     """Pair `strong-pair` for a local delta0, with a charge added to delta.
 
-    The charge is (1 + e) delta0 ((n-1) (2/E) (E+2) / (E+1) + 1 / (1+E)).
-
-    Proof. The victim's two laws are within delta0 / (1 + E) in total variation of two that are epsilon0-close (Dwork
-    and Roth 2014, Lemma 3.17). Every other person's law can be lifted above w = max / E of those two at a cost in total
-    variation of (2/E) delta0 (E + 2) / (E + 1). Then the proof of `strong-pair` applies, and changes of the laws by t
-    in total variation, together, change delta by at most (1 + e) t.
+    The charge is (1 + e) delta0 ((n-1) (2/E) (E+2) / (E+1) + 1 / (1+E)). Proof. The victim's two laws are within delta0
+    / (1 + E) in total variation of two that are epsilon0-close (Dwork and Roth 2014, Lemma 3.17). Every other person's
+    law can be lifted above w = max / E of those two at a cost in total variation of (2/E) delta0 (E + 2) / (E + 1).
+    Then the proof of `strong-pair` applies, and changes of the laws by t in total variation, together, change delta by
+    at most (1 + e) t.
     """
 
     id = "approximate-strong-pair"

@@ -1,9 +1,9 @@
-"""Published closed forms, for comparison: Erlingsson et al. 2019, Balle et al. 2019, Feldman et al. 2021, 2023.
+"""Published closed forms to compare with, by Erlingsson et al., Balle et al., and Feldman et al.
 
-In full: Erlingsson, Feldman, Mironov, Raghunathan, Talwar, Thakurta 2019, "Amplification by Shuffling"; Balle, Bell,
-Gascon, Nissim 2019, "The Privacy Blanket of the Shuffle Model" (arXiv 1903.02837); Feldman, McMillan, Talwar 2021,
-"Hiding Among the Clones" (arXiv 2012.12803), and 2023, "Stronger Privacy Amplification by Shuffling" (arXiv
-2208.04591).
+Of 2019, 2019, and 2021 and 2023. In full: Erlingsson, Feldman, Mironov, Raghunathan, Talwar, Thakurta 2019,
+"Amplification by Shuffling"; Balle, Bell, Gascon, Nissim 2019, "The Privacy Blanket of the Shuffle Model" (arXiv
+1903.02837); Feldman, McMillan, Talwar 2021, "Hiding Among the Clones" (arXiv 2012.12803), and 2023, "Stronger Privacy
+Amplification by Shuffling" (arXiv 2208.04591).
 """
 
 import math
@@ -55,7 +55,7 @@ class ClosedFormEFMRTT19(Theorem):
         return (*super().hypotheses(model, delta=delta), small)
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
-        """Epsilon by the closed form of the class docstring."""
+        """Epsilon by the closed form that the class states."""
         return rounded_up(12 * model.local.epsilon0 * math.sqrt(-math.log(delta) / model.num_users))
 
     def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
@@ -70,11 +70,11 @@ class ClosedFormEFMRTT19(Theorem):
 
 
 class ClosedFormFMT21(Theorem):
-    """Closed form, E = exp(epsilon0): epsilon <= log(1 + (E-1)/(E+1) (8 sqrt(E log(4/delta) / n) + 8 E / n)).
+    """Closed form of Feldman et al. 2021.
 
-    The theorem lets the randomizer depend on the place after the shuffle and on earlier reports, but not on the user.
-    The paper prints its hypothesis with log(2/delta); log(4/delta) is used here, as in the authors' code
-    (docs/errata.md).
+    With E = exp(epsilon0): epsilon <= log(1 + (E-1)/(E+1) (8 sqrt(E log(4/delta) / n) + 8 E / n)). The theorem lets the
+    randomizer depend on the place after the shuffle and on earlier reports, but not on the user. The paper prints its
+    hypothesis with log(2/delta); log(4/delta) is used here, as in the authors' code (docs/errata.md).
     """
 
     id = "fmt21-closed"
@@ -88,7 +88,7 @@ class ClosedFormFMT21(Theorem):
         return (*super().hypotheses(model, delta=delta), limit)
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
-        """Epsilon by the closed form of the class docstring."""
+        """Epsilon by the closed form that the class states."""
         users, epsilon0 = model.num_users, model.local.epsilon0
         clones = 8 * math.sqrt(exp(epsilon0) * (math.log(4) - math.log(delta)) / users) + 8 * exp(epsilon0) / users
         return rounded_up(math.log1p(math.tanh(epsilon0 / 2) * clones))
@@ -105,11 +105,12 @@ class ClosedFormFMT21(Theorem):
 
 
 class ClosedFormFMT23(Theorem):
-    """Closed form, E = exp(epsilon0): epsilon <= log(1 + (E-1) (4 sqrt(2 log(4/delta) / ((E+1) n)) + 4 / n)).
+    """Closed form of Feldman et al. 2023.
 
-    The paper states it for adaptive randomizers; its erratum withdraws that scope. The pair of distributions behind it
-    dominates every *common, non-adaptive* randomizer by a convex-order argument of this project (docs/theorems.md),
-    which is why the status is "own proof" and the hypotheses are narrower than printed.
+    With E = exp(epsilon0): epsilon <= log(1 + (E-1) (4 sqrt(2 log(4/delta) / ((E+1) n)) + 4 / n)). The paper states it
+    for adaptive randomizers; its erratum withdraws that scope. The pair of distributions behind it dominates every
+    *common, non-adaptive* randomizer by a convex-order argument of this project (docs/theorems.md), which is why the
+    status is "own proof" and the hypotheses are narrower than printed.
 
     From the pair to the closed form: docs/proofs.md.
     """
@@ -126,7 +127,7 @@ class ClosedFormFMT23(Theorem):
         return (*super().hypotheses(model, delta=delta), limit)
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
-        """Epsilon by the closed form of the class docstring."""
+        """Epsilon by the closed form that the class states."""
         users, epsilon0 = model.num_users, model.local.epsilon0
         clones = 4 * math.sqrt(2 * (math.log(4) - math.log(delta)) / (exp(epsilon0) + 1) / users) + 4 / users
         return rounded_up(math.log1p(expm1(epsilon0) * clones))
@@ -144,11 +145,9 @@ class ClosedFormFMT23(Theorem):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Loss:
-    """Privacy amplification random variable L of the paper, for a blanket of mass gamma.
+    """Random variable L of privacy amplification, for a blanket of mass gamma.
 
-    Its mean is 1 - exp(epsilon).
-
-    It lies between ``least`` and ``most``, and its variance is at most ``variance``.
+    Its mean is 1 - exp(epsilon). It lies between ``least`` and ``most``, and its variance is at most ``variance``.
     """
 
     blanket: float
@@ -200,7 +199,10 @@ class _BlanketBound(Theorem):
 
     @abstractmethod
     def _of_each(self, loss: _Loss, drift: float) -> tuple[float, float]:
-        """Coefficients c and d with E[(L_1 + ... + L_m)_+] <= c exp(-d m); ``drift`` is minus the mean of L."""
+        """Coefficients c and d of a bound c exp(-d m) on E[(L_1 + ... + L_m)_+].
+
+        ``drift`` is minus the mean of L.
+        """
 
 
 class HoeffdingBalle19(_BlanketBound):
@@ -218,9 +220,10 @@ class HoeffdingBalle19(_BlanketBound):
 
 
 class BennettBalle19(_BlanketBound):
-    """Bennett, a = exp(epsilon) - 1: E[(L_1 + ... + L_m)_+] <= b / log(1 + a b / c) exp(-m c / b^2 phi(a b / c)).
+    """Blanket bound by Bennett's inequality.
 
-    Here b is the largest L - E[L], c the variance of L and phi(u) = (1 + u) log(1 + u) - u.
+    With a = exp(epsilon) - 1: E[(L_1 + ... + L_m)_+] <= b / log(1 + a b / c) exp(-m c / b^2 phi(a b / c)). Here b is
+    the largest L - E[L], c the variance of L and phi(u) = (1 + u) log(1 + u) - u.
     """
 
     id = "balle19-bennett"

@@ -1,4 +1,4 @@
-"""k-ary randomized response with a local loss of each person's choice: upper bounds on the central loss.
+"""k-ary randomized response in which people choose their own local loss: bounds on each central loss.
 
 The bound E[F(M + 1)] of docs/theorems.md ("People with losses of their own"): F does not grow with the number M of
 uniform reports, so every count may be moved down: sums of binomial laws on a lattice, and F at the low ends of blocks.
@@ -32,10 +32,11 @@ _MOST_LOSSES = 50
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PersonalBlanket:
-    """Blanket that hides a victim of loss ``epsilon0``: a random number of uniform reports on k values.
+    """Blanket of uniform reports on k values that hides a victim of loss ``epsilon0``.
 
-    The least number of reports to hide among, the victim's included, is ``first``; ``law`` has the probabilities of it
-    and of those at each further ``step``, from above, and ``outside`` is more than the probability of all others.
+    Their number is random. The least number of reports to hide among, the victim's included, is ``first``; ``law`` has
+    the probabilities of it and of those at each further ``step``, from above, and ``outside`` is more than the
+    probability of all others.
     """
 
     epsilon0: float
@@ -66,7 +67,7 @@ class PersonalBlanket:
         return guess
 
     def _among(self, epsilon: float, reports: int) -> float:
-        """Function F of the module docstring, for this number of reports."""
+        """Function F of the module docstring, for a given number of reports."""
         size, odds, factor = self.domain_size, math.exp(-self.epsilon0), math.exp(epsilon)
         scale = size / (1 + (size - 1) * odds)
         growth = math.expm1(epsilon)
@@ -77,11 +78,9 @@ class PersonalBlanket:
 
 
 def personal_blanket(people: PersonalLosses, *, victim: int, users: int, outside: float) -> PersonalBlanket:
-    """Blanket of a victim with one of the losses.
+    """Blanket that hides a victim with one of the local losses.
 
-    It comes from the ``users`` participants who hide the victim least.
-
-    About ``outside`` may be left out of the law.
+    It comes from the ``users`` participants who hide the victim least. About ``outside`` may be left out of the law.
     """
     counts = list(people.counts)
     counts[victim] -= 1
@@ -135,7 +134,7 @@ def _all_described(model: ProtocolModel) -> Hypothesis:
 
 
 class BlanketPersonalized(Theorem):
-    """Privacy blanket for people with personal local losses: the guarantee of the least protected person.
+    """Privacy blanket for people with different local losses: the guarantee of the least protected person.
 
     Theorems about a common randomizer do not apply here. `shuffledp.accounting.personalized` tells each person's loss.
     """
@@ -175,9 +174,7 @@ class BlanketPersonalized(Theorem):
 
 
 def personalized(model: ProtocolModel, *, delta: float) -> dict[float, PrivacyStatement]:
-    """Upper bound on epsilon for the people of each local loss after a uniform shuffle.
-
-    One statement for each local loss.
+    """Upper bounds for the people of each local loss after a uniform shuffle, as statements by loss.
 
     A person who adds more noise is protected better after the shuffle too, and everybody's noise protects everybody.
 

@@ -47,7 +47,7 @@ def blanket_bound(model: ProtocolModel, *, size: int, delta: float) -> Hypothesi
 
 
 def uniform_epsilons(model: ProtocolModel, size: int, delta: float) -> Iterator[float]:
-    """Epsilons by blanket bounds for a uniform shuffle of this number of people, the quickest bound first."""
+    """Epsilons by blanket bounds for a uniform shuffle of ``size`` people, the quickest bound first."""
     uniform = uniform_model(model, size)
     return (theorem.epsilon(uniform, delta=delta) for theorem in _applying(model, size, delta))
 
@@ -74,9 +74,8 @@ def raised(
 ) -> Floats:
     """Curve of delta moved by a cost: ``uniform(epsilon) + remainder`` at ``epsilon + cost``.
 
-    It is extended to epsilons below the cost.
-
-    Where that cannot be less than what is ``known`` of delta anyway, it is 1, without a look at the uniform one.
+    It is extended to epsilons below the cost. Where that cannot be less than what is ``known`` of delta anyway, it is
+    1, without a look at the uniform one.
 
     A curve of delta is convex in exp(epsilon) and falls with a slope of -1 at most, so that at an epsilon below the
     cost it is exp(cost) - exp(epsilon) higher than at the cost, at most.
@@ -94,7 +93,7 @@ def raised(
 
 
 def blanket_laws(model: ProtocolModel, size: int, delta: float) -> list[tuple[ReportLaw, ...]]:
-    """Blanket laws of every pair of inputs that matters, one tuple for each blanket bound that applies."""
+    """Blanket laws of the pairs of inputs that matter, one tuple for each blanket bound that applies."""
     uniform, found = uniform_model(model, size), []
     for theorem in _applying(model, size, delta):
         if isinstance(theorem, LawTheorem):
@@ -109,9 +108,7 @@ def blanket_laws(model: ProtocolModel, size: int, delta: float) -> list[tuple[Re
 def uniform_theorems(model: ProtocolModel, size: int, delta: float) -> list[Theorem]:
     """Theorems for a uniform shuffle of this number of people, blanket bounds or not.
 
-    The shuffle is taken as a mechanism by itself.
-
-    Without those that another one supersedes.
+    The shuffle is taken as a mechanism by itself. Without those that another one supersedes.
     """
     uniform = uniform_model(model, size)
     applying = [theorem for theorem in _UNIFORM if theorem.applies(uniform, delta=delta)]
@@ -130,7 +127,7 @@ def _applying(model: ProtocolModel, size: int, delta: float) -> list[Theorem]:
 
 
 class ObliviousShuffle(Theorem):
-    """Guarantee of an oblivious shuffle: the uniform epsilon plus epsilon1, and the uniform delta plus delta1.
+    """Guarantee of an oblivious shuffle: that of a uniform shuffle, plus epsilon1 and delta1.
 
     The epsilon is at most epsilon0.
     """
@@ -205,7 +202,7 @@ class SwapCost(Theorem):
     status = Status.OWN_PROOF
 
     def concerns(self, model: ProtocolModel) -> bool:
-        """Whether the shuffle is other than a random walk, for which there are special theorems."""
+        """Whether the shuffle is no random walk; walks have theorems of their own."""
         return super().concerns(model) and not model.shuffle.is_walk
 
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
@@ -218,7 +215,7 @@ class SwapCost(Theorem):
         return (swaps, oblivious(model), *common_reports(model), bound)
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
-        """Largest epsilon over people, each with the best window."""
+        """Largest epsilon over people; each person has the epsilon of the best window."""
         return max(self._epsilons(model, delta=delta), default=model.local.epsilon0)
 
     def explained(self, model: ProtocolModel, *, delta: float) -> tuple[Guarantee, tuple[str, ...]]:
@@ -236,7 +233,10 @@ class SwapCost(Theorem):
         return guarantee, (f"For those who are not alone, epsilon is at most {in_digits(max(others), 'at most')}.",)
 
     def _epsilons(self, model: ProtocolModel, *, delta: float) -> tuple[float, ...]:
-        """Epsilon of the people of each entry of ``model.shuffle.swap_windows()``."""
+        """Epsilon of the people of each entry of the shuffle's swap windows.
+
+        The entries of ``model.shuffle.swap_windows()``.
+        """
 
         @cache
         def quick(size: int) -> float:
@@ -251,7 +251,7 @@ class SwapCost(Theorem):
         return tuple(_best(windows, epsilon0, quick, close) for windows in model.shuffle.swap_windows())
 
     def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
-        """Largest delta over people, each with the best window.
+        """Largest delta over people; each person has the delta of the best window.
 
         It is at most that of one report by itself.
         """

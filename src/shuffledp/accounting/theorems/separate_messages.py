@@ -1,11 +1,10 @@
 """Separate messages of each person, one for each option: a product of pairs of laws.
 
-Few of a person's messages can differ between two answers.
-
-The messages about one option are shuffled among themselves (equivalently all messages together, since each says what it
-is about). Two answers differ in at most d options; the messages about the others have one law in both worlds, and are
-independent of the rest. So what everybody sends is dominated by the product of d pairs, each that of a shuffle of one
-message from everybody, and not of as many as there are options (docs/proofs.md, "Ticks").
+Few of a person's messages can differ between two answers. The messages about one option are shuffled among themselves
+(equivalently all messages together, since each says what it is about). Two answers differ in at most d options; the
+messages about the others have one law in both worlds, and are independent of the rest. So what everybody sends is
+dominated by the product of d pairs, each that of a shuffle of one message from everybody, and not of as many as there
+are options (docs/proofs.md, "Ticks").
 """
 
 import math
@@ -30,7 +29,7 @@ _NEAR = (0.5, 0.1, 1e-2, 1e-5, 1e-8, 1e-11)  # deltas near which the curve is ti
 
 
 def apart(model: ProtocolModel) -> tuple[ProtocolModel, int] | None:
-    """Protocol of one message of each person, and the most messages of a person that can differ.
+    """Protocol of one message per person, and the number of a person's messages that can differ.
 
     None for other protocols.
     """
@@ -73,7 +72,7 @@ class SeparateMessages(Theorem):
         return apart(model) is not None
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
-        """Epsilon of all messages that can differ, each as one release.
+        """Epsilon of all messages that can differ, each counted as one release.
 
         It is at most the epsilon of all messages without a shuffle.
         """
@@ -81,7 +80,7 @@ class SeparateMessages(Theorem):
         return model.local.epsilon0 if found is None else min(_epsilon(*found, delta), model.local.epsilon0)
 
     def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
-        """Delta of all messages that can differ, each as one release."""
+        """Delta of all messages that can differ, each counted as one release."""
         return float(self.curve(model, epsilons=np.array([epsilon]))[0])
 
     def curve(self, model: ProtocolModel, *, epsilons: Floats) -> Floats:
@@ -98,7 +97,7 @@ class SeparateMessages(Theorem):
 
 
 def _theorem(one: ProtocolModel, delta: float) -> Theorem | None:
-    """Theorem about one binary message of each person; None if no theorem applies."""
+    """Theorem about a protocol of one binary message per person; None if no theorem applies."""
     return next((each for each in _OF_ONE if each.applies(one, delta=delta)), None)
 
 

@@ -1,10 +1,9 @@
 """Swap bound: an amplification bound in which other people's reports keep their own laws.
 
-A blanket bound uses only the part that these laws have in common.
-
-Of the other people some are donors, whose reports supply what all laws have in common; the victim's report is exchanged
-with each of the others by way of these (docs/proofs.md, "Swap bound"). For any epsilon0-private randomizer, and for
-explicit channels without zeros; the numbers are in `shuffledp.accounting.swapping`. Seconds each, however many people.
+A blanket bound uses only the part that these laws have in common. Of the other people some are donors, whose reports
+supply what all laws have in common; the victim's report is exchanged with each of the others by way of these
+(docs/proofs.md, "Swap bound"). For any epsilon0-private randomizer, and for explicit channels without zeros; the
+numbers are in `shuffledp.accounting.swapping`. Seconds each, however many people.
 
 Rotations exchange three places: proved for uniform shuffles alone, with one message each, of one randomizer for all.
 """
@@ -85,7 +84,7 @@ class _SwapTheorem(EvaluatedTheorem):
 
     @abstractmethod
     def at_least(self, model: ProtocolModel, delta: float) -> float:
-        """Epsilon that the bound cannot go below."""
+        """Epsilon below which the bound cannot be."""
 
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
         """Hypotheses: the premises, and a moderate delta."""
@@ -98,9 +97,10 @@ class _SwapTheorem(EvaluatedTheorem):
 
 
 class SwapBound(_SwapTheorem):
-    """Swap bound for any randomizer of this local loss: at most 1.03 times the best possible for 10,000 people.
+    """Swap bound for any randomizer of this local loss.
 
-    It knows epsilon0 and the number of people alone, so it also holds for randomizers of which more is known.
+    For 10,000 people it is at most 1.03 times the best possible. It knows epsilon0 and the number of people alone, so
+    it also holds for randomizers of which more is known.
     """
 
     id = "swap-bound"
@@ -108,7 +108,7 @@ class SwapBound(_SwapTheorem):
     special_premises = (_large_reservoir,)
 
     def at_least(self, model: ProtocolModel, delta: float) -> float:
-        """Epsilon that some randomizer of this local loss loses."""
+        """Central epsilon of some randomizer of this local loss, below which the bound cannot be."""
         return LdpWitness().epsilon(model, delta=delta)
 
     def evaluator(self, model: ProtocolModel) -> Evaluator:
@@ -124,14 +124,17 @@ class SwapBound(_SwapTheorem):
 
 
 class SwapBoundChannel(_SwapTheorem):
-    """Swap bound with a channel's own report laws, for every pair of inputs and every input of the others."""
+    """Swap bound with a channel's own report laws, for every pair of inputs.
+
+    And for every input of the others.
+    """
 
     id = "swap-bound-channel"
     citation = "rotations of the victim's report, others' and those of a reservoir, certified for an explicit channel"
     special_premises = (_moderate_users, _positive_channel)
 
     def at_least(self, model: ProtocolModel, delta: float) -> float:
-        """Lower bound on the channel's epsilon, from data sets that are evaluated exactly."""
+        """Largest lower bound on the channel's epsilon; 0 if there is none."""
         from shuffledp.accounting.lower_bounds import best_lower_bound  # which knows all theorems, this one too
 
         found: Any = best_lower_bound(model, delta)

@@ -28,7 +28,7 @@ _MOST_REMEMBERED = 16
 
 
 class SwapProfile(SwapBound):
-    """Swap bound as a curve of delta, with the strong pair where the swap bound says nothing."""
+    """Swap bound as a curve of delta, joined with the curve of the strong pair."""
 
     is_vectorized = True
     is_costly = False
@@ -77,6 +77,6 @@ def _points(epsilon0: float, others: int, epsilons: Floats) -> tuple[Floats, Flo
 
 
 def _moved(choices: Choices, before: Choices, first: Choices) -> Choices:
-    """Choices scaled by the factor that moved ``before`` to ``first``."""
+    """Choices scaled by the factor from ``before`` to ``first``."""
     factor = first.rate / before.rate
     return Choices(rate=choices.rate * factor, donors=choices.donors, smoothing=choices.smoothing * factor)

@@ -69,10 +69,8 @@ class _TwoLevelTheorem(LawTheorem):
 class BlanketTwoLevel(_TwoLevelTheorem):
     """Exact divergence of the privacy blanket for two report densities.
 
-    The law of the module docstring, evaluated.
-
-    The lemma is printed by Balle et al. with Hoeffding's and Bennett's inequalities behind it, which lose 17 to 31% of
-    epsilon for ten categories; this evaluates the expectation itself.
+    The law of the module docstring, evaluated. The lemma is printed by Balle et al. with Hoeffding's and Bennett's
+    inequalities behind it, which lose 17 to 31% of epsilon for ten categories; this evaluates the expectation itself.
     """
 
     id = "blanket-two-level"
@@ -87,7 +85,7 @@ class BlanketTwoLevel(_TwoLevelTheorem):
 
 
 class OthersEqual(_TwoLevelTheorem):
-    """Exact delta of two data sets: all others hold the victim's value, or all hold its replacement.
+    """Exact delta of two data sets: all others hold the victim's value, or all hold its substitute.
 
     They are the worst where there is little to hide among: few users, or a tiny delta.
     """
@@ -105,13 +103,12 @@ class OthersEqual(_TwoLevelTheorem):
 
 
 class ThirdValue(_TwoLevelTheorem):
-    """Exact delta of the data set in which all others hold one third value.
+    """Exact delta of the data set in which all others hold a third value.
 
-    It differs from both of the victim's values.
-
-    For k-ary response with many users it is the worst data set, and meets the blanket. Merging the reports that are
-    neither of the two values gives the pair of distributions that FMT23 and the variation-ratio analysis print for
-    k-ary response as an upper bound: it is a lower one, and this one is above it (docs/errata.md).
+    It differs from both of the victim's values. For k-ary response with many users it is the worst data set, and meets
+    the blanket. Merging the reports that are neither of the two values gives the pair of distributions that FMT23 and
+    the variation-ratio analysis print for k-ary response as an upper bound: it is a lower one, and this one is above it
+    (docs/errata.md).
     """
 
     id = "two-level-third-value"
@@ -192,16 +189,15 @@ class BinaryAllEqual(Theorem):
         return _all_equal_epsilon(model, delta, start=0.0)
 
     def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
-        """Delta of this data set, rounded down: the larger of its two directions."""
+        """Delta of this data set, rounded down, in the worse direction."""
         return _all_equal_delta(model, epsilon)
 
 
 class BinaryWorst(EvaluatedTheorem):
     """Exact delta of binary response: the largest over all data sets.
 
-    There is one data set for each number of ones.
-
-    The proof, and that it is computed from above, is in `shuffledp.accounting.evaluators.binary_counts`.
+    There is one data set for each number of ones. The proof, and that it is computed from above, is in
+    `shuffledp.accounting.evaluators.binary_counts`.
     """
 
     id = "binary-worst"
@@ -234,7 +230,7 @@ class LdpWitness(Theorem):
     premises = (uniform_shuffle, one_message_each, _whole_class)
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
-        """Largest epsilon at which the delta of two or three values exceeds the given one; 0 if none does.
+        """Largest epsilon at which delta with two or three values exceeds the given one; else 0.
 
         For many people two values lose more than three where epsilon0 < log 2, and for few, of whom hardly anybody
         lies, at any epsilon0: what is likely to lose more comes first, and mostly one look at the other is enough.

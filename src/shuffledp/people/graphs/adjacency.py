@@ -63,7 +63,7 @@ def as_weights(weights: ArrayLike, count: int) -> Floats:
 def sorted_neighbors(
     pairs: Edges, weights: Floats | None, num_users: int
 ) -> tuple[Starts, Neighbors, Floats | None, int, int]:
-    """Sorted neighbor lists without duplicates; then the counts of dropped loops and of merged duplicates."""
+    """Sorted neighbor lists without duplicates, and the numbers of dropped loops and merged duplicates."""
     proper = pairs[:, 0] != pairs[:, 1]
     u, v = pairs[proper].T
     keys = np.concatenate([u * num_users + v, v * num_users + u])

@@ -65,7 +65,7 @@ class Graph(Shown):
 
     @property
     def num_users(self) -> int:
-        """Number of people (nodes), isolated ones included."""
+        """Number of people (nodes), including people without edges."""
         return self.starts.size - 1
 
     @property
@@ -224,9 +224,8 @@ class Graph(Shown):
     def irregularity(self) -> float:
         """Irregularity "Gamma" of papers: n times the sum of squared stationary probabilities.
 
-        It is 1 for equal degrees.
-
-        Liew et al. 2022, Table 4, count each edge for its first end only, and print other numbers.
+        It is 1 for equal degrees. Liew et al. 2022, Table 4, count each edge for its first end only, and print other
+        numbers.
         """
         degrees = self.degrees.astype(np.float64)
         total = degrees.sum()
@@ -317,7 +316,7 @@ class Graph(Shown):
         return text.hexdigest()
 
     def balls(self, hops: int) -> tuple[Integers, Integers]:
-        """Balls of all nodes: the node itself and the nodes within ``hops`` edges of it.
+        """Balls of all nodes: each node with the nodes within ``hops`` edges of it.
 
         Time and memory grow with the sum of the balls' sizes. The ball of v is ``members[starts[v] : starts[v + 1]]``,
         ascending, of the starts and the members that are returned.

@@ -32,10 +32,8 @@ _UNLUCKY = 5e-13  # share of first vectors for which the bound of an unsettled e
 class Spectrum(NamedTuple):
     """Second largest and smallest eigenvalue of a uniform walk.
 
-    The eigenvalue 1 of the stationary law is left out.
-
-    The true ends lie beyond these by at most ``error``, for all but a share of 1e-12 of the vectors that the method may
-    begin with.
+    The eigenvalue 1 of the stationary law is left out. The true ends lie beyond these by at most ``error``, for all but
+    a share of 1e-12 of the vectors that the method may begin with.
     """
 
     second: float
@@ -75,17 +73,15 @@ def lazy_gap(graph: "Graph", laziness: float = 0.0) -> float:
 
 
 def certain_gap(graph: "Graph", laziness: float = 0.0) -> float:
-    """Lower bound on the `lazy_gap`, on which guarantees rest."""
+    """Lower bound on the `lazy_gap`; guarantees rest on it."""
     return max(0.0, lazy_gap(graph, laziness) - (1 - laziness) * graph.spectrum_error)
 
 
 def mixing_time(graph: "Graph", laziness: float = 0.0) -> float:
     """Mixing time log(n) / gap of the lazy walk, in rounds; infinite without a gap.
 
-    As recommended by papers.
-
-    It is no guarantee: `shuffledp.protocols.network.first_round_within` says when the law of positions is within a
-    given distance.
+    As recommended by papers. It is no guarantee: `shuffledp.protocols.network.first_round_within` says when the law of
+    positions is within a given distance.
 
     References:
         Liew et al. 2022, section 4.2.
@@ -101,7 +97,7 @@ def _normalized(graph: "Graph") -> Any:
 
 
 def _ends(graph: "Graph", most_products: int) -> Spectrum:
-    """Largest and smallest eigenvalue without the eigenvalue 1, by Lanczos' method.
+    """Second largest and smallest eigenvalue of the walk, by Lanczos' method.
 
     Vectors are not made orthogonal again: that brings further copies of eigenvalues that were found, and both ends are
     as they should be (Paige 1980). No step uses BLAS, whose threads wait for each other on a busy machine.
@@ -132,7 +128,7 @@ def _ends(graph: "Graph", most_products: int) -> Spectrum:
 
 
 def any_direction(size: int) -> Floats:
-    """Pseudorandom normal numbers, always the same, to start from.
+    """Pseudorandom normal numbers, the same at every call.
 
     By Box and Muller from the words of SplitMix64 (Steele et al. 2014).
     """

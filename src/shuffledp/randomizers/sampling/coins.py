@@ -40,7 +40,7 @@ def log_rounded_up(numerator: int, denominator: int) -> float:
 
 
 def smallest_share(epsilon0: float, *, factor: Fraction = Fraction(1), coins: int = 1) -> int:
-    """Least number of the 2^64 words for the unlikely side of a coin of loss at most ``epsilon0``.
+    """Least number of the 2^64 words for a coin's unlikely side, at a loss of at most ``epsilon0``.
 
     With s words for the unlikely side the loss is coins * log(factor * (2^64 - s) / s), where ``factor``
     multiplies the odds of each coin. It may be neither below 1e-6, nor so large that one word more would
@@ -114,7 +114,7 @@ def grid_positions(
 def round_to_grid(
     numbers: NDArray[np.float64], *, lower: float, upper: float, num_steps: int, source: RandomSource
 ) -> NDArray[np.int64]:
-    """Grid point below or above each number, drawn without bias; shape (n,).
+    """Grid point next to each number, above or below, drawn without bias; shape (n,).
 
     One word for each number, whatever it is. Arguments as of `grid_positions`.
     """
@@ -126,7 +126,7 @@ def round_to_grid(
 
 
 def grid_neighbors(value: float, *, lower: float, upper: float, num_steps: int) -> tuple[int, float]:
-    """Number of the grid point at or below a value, and the chance that it is rounded up."""
+    """Number of the grid point at or below a value, and the chance to round up instead."""
     place = (value - lower) / (upper - lower) * num_steps
     left = min(math.floor(place), num_steps - 1)
     return left, min(place - left, 1.0)
@@ -135,10 +135,9 @@ def grid_neighbors(value: float, *, lower: float, upper: float, num_steps: int) 
 def rounding_variance(mean: NDArray[np.float64], *, lower: float, upper: float, num_steps: int) -> NDArray[np.float64]:
     """Upper bound on the variance that rounding to the grid adds to a report.
 
-    On average over people with this mean.
-
-    A value that lies the share f of a step above a grid point gets f (1 - f) squared steps; the smallest concave
-    function above that is f (1 - f) within half a step of the ends, and 1/4 between.
+    On average over people with this mean. A value that lies the share f of a step above a grid point gets f (1 - f)
+    squared steps; the smallest concave function above that is f (1 - f) within half a step of the ends, and 1/4
+    between.
     """
     step = (upper - lower) / num_steps
     place = (mean - lower) / step
@@ -189,7 +188,7 @@ def check_packed(columns: Mapping[str, NDArray[Any]], domain_size: int) -> None:
 
 
 class PackedCoins:
-    """Batches of independent coins, packed as the bits of ``rows`` reports.
+    """Batches of reports of independent coins, packed as bits.
 
     With the memory to draw them in.
     """
@@ -221,7 +220,7 @@ class PackedCoins:
         return words < np.uint64(threshold)
 
     def wipe(self) -> None:
-        """Overwrite the random words, from which reports could be undone."""
+        """Overwrite the random words, which could undo a report."""
         self._lanes.fill(0)
         self._words.fill(0)
 

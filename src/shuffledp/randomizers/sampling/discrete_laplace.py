@@ -62,7 +62,7 @@ def _geometric(rate: Fraction, count: int, source: RandomSource) -> NDArray[np.i
 
 
 def _within_one(denominator: int, count: int, source: RandomSource) -> NDArray[np.int64]:
-    """Random integers below the denominator, each value U with probability proportional to exp(-U / denominator)."""
+    """Random integers U below the denominator, with probability proportional to exp(-U / denominator)."""
     out = np.empty(count, dtype=np.int64)
     pending = np.arange(count)
     while pending.size:
@@ -74,7 +74,7 @@ def _within_one(denominator: int, count: int, source: RandomSource) -> NDArray[n
 
 
 def successes(count: int, source: RandomSource) -> NDArray[np.int64]:
-    """Number of heads before the first tail, for coins that show heads with probability exp(-1)."""
+    """Number of heads before the first tail, for coins with heads probability exp(-1)."""
     out = np.zeros(count, dtype=np.int64)
     tossing = np.arange(count)
     while tossing.size:
@@ -86,9 +86,8 @@ def successes(count: int, source: RandomSource) -> NDArray[np.int64]:
 def _unit_coins(count: int, source: RandomSource) -> NDArray[np.bool_]:
     """Coins that are True with probability exp(-1).
 
-    Uniform numbers are compared with it digit by digit in base 2^64.
-
-    The first digit decides, but for one coin in 2^64; then the next one does.
+    Uniform numbers are compared with it digit by digit in base 2^64. The first digit decides, but for one coin in 2^64;
+    then the next one does.
     """
     heads = np.empty(count, dtype=np.bool_)
     undecided, place = np.arange(count), 0
@@ -118,10 +117,8 @@ def _digit_of_inverse_e(place: int) -> int:
 def exponential_coins(numerators: NDArray[np.int64], denominator: int, source: RandomSource) -> NDArray[np.bool_]:
     """Coins that are True with probability exp(-numerator / denominator).
 
-    For numerators from 0 to the denominator.
-
-    With g the fraction, coins of probability g, g/2, g/3, ... are tossed until one fails: by the series of exp(-g), the
-    place of that one is odd with probability exp(-g).
+    For numerators from 0 to the denominator. With g the fraction, coins of probability g, g/2, g/3, ... are tossed
+    until one fails: by the series of exp(-g), the place of that one is odd with probability exp(-g).
     """
     heads = np.empty(numerators.size, dtype=np.bool_)
     tossing, place = np.arange(numerators.size), 1
