@@ -66,7 +66,7 @@ def limit(model: ProtocolModel, *, delta: float) -> Limit | None:
 
 
 def _information(model: ProtocolModel) -> Information | None:
-    """Information s^2 for the two limits; None if unknown.
+    """Chi-squared information s^2 for the lower and the upper limit; None if unknown.
 
     That of the worst data set in which all others agree, and that of the best blanket.
     """
@@ -90,7 +90,7 @@ def _information(model: ProtocolModel) -> Information | None:
 
 
 def _of_law(model: ProtocolModel) -> Information | None:
-    """Information of a randomizer from a theorem's report law; None if no theorem has one."""
+    """Chi-squared information of a randomizer from a theorem's report law; None if no theorem has a law."""
     laws = [each for each in THEOREMS if isinstance(each, LawTheorem) and each.applies(model, delta=0.5)]
     found = [(each.kind.promises, each.limit_mu(model) ** 2 * model.num_users) for each in laws]
     upper, lower = ([square for promises, square in found if promises is side] for side in (True, False))
@@ -98,7 +98,7 @@ def _of_law(model: ProtocolModel) -> Information | None:
 
 
 def _of_any(local: LocalModel) -> Information:
-    """Information over all randomizers of loss epsilon0: a known value, and an upper bound.
+    """Chi-squared information over all randomizers of loss epsilon0: a known value, and an upper bound.
 
     The known value is the larger of two.
     """
@@ -107,7 +107,7 @@ def _of_any(local: LocalModel) -> Information:
 
 
 def _of_response(local: LocalModel) -> Information:
-    """Information of k-ary response: for the worst data set, and for the blanket.
+    """Chi-squared information of k-ary response, in the worst data set and in the blanket.
 
     Both are equal for k > 2, where all others hold a third value.
     """

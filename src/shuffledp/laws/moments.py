@@ -221,7 +221,7 @@ def _lost(factorials: Floats, theta: float, a: int, b: int, cells: int) -> Float
 
 
 def kendall_kept_in_interval(num_items: int, concentration: float, start: int, stop: int) -> float:
-    """Mean number of items of an interval of ranks that lie in the places of this interval.
+    """Mean number of items from an interval of ranks that stay within the interval.
 
     The interval is start, ..., stop - 1. For Kendall's distance.
 
@@ -243,7 +243,7 @@ def kendall_kept_in_interval(num_items: int, concentration: float, start: int, s
 
 
 def kendall_mean_displacement(num_items: int, concentration: float) -> float:
-    """Mean of ``abs(w[k] - k)`` over all ranks k and permutations w, for Kendall's distance.
+    """Mean of ``abs(w[k] - k)`` over all ranks k and random permutations w, for Kendall's distance.
 
     Every cut between ranks is crossed by as many items upward as downward, and their number is q-hypergeometric. About
     2 log(2) / concentration if that is far above 1 and far below n. Time O(n * min(n, 3 / concentration)).

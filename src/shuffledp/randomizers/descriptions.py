@@ -62,7 +62,7 @@ class ChannelModel(_Description):
 
     @property
     def guarantee(self) -> LocalDP:
-        """Largest log-ratio of two entries of a column, rounded up.
+        """Local guarantee: epsilon is the largest log-ratio of two entries of a column, rounded up.
 
         Infinite where just one of the two is 0.
         """

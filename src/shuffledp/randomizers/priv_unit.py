@@ -293,7 +293,7 @@ def _respond(
     *,
     out: NDArray[np.float64],
 ) -> None:
-    """Random reports T x + sqrt(1 - T^2) w for unit vectors x, one each.
+    """Random report T x + sqrt(1 - T^2) w for each unit vector x.
 
     w is uniform among the unit vectors orthogonal to x.
     """

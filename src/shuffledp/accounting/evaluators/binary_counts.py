@@ -114,7 +114,7 @@ class _TiltedCounts:
         self.kernel = np.stack([weights, above, weights * self.turns[1], above * self.turns[1]])
 
     def _frequencies(self, ones: Floats) -> Floats:
-        """Frequencies needed to evaluate the laws for these m.
+        """Frequencies needed to evaluate the laws of T for these values of m.
 
         Those of the first and the last m suffice for all between.
         """

@@ -203,7 +203,7 @@ def _characteristic(tilted: _Tilted, frequencies: Floats, step: float) -> tuple[
 
 
 def _period(tilted: _Tilted, variance: float) -> tuple[float, float]:
-    """Distance between copies of the sum, and a bound on the error that the copies cause.
+    """Period of the numerical inversion, and a bound on its aliasing error.
 
     The error is at most about `_ALIASING` of the value.
     """
@@ -220,7 +220,7 @@ def _period(tilted: _Tilted, variance: float) -> tuple[float, float]:
 
 
 def _aliasing(tilted: _Tilted, variance: float, period: float, spread: float) -> float:
-    """Bound on the error that copies of the sum at distances L cause.
+    """Bound on the aliasing error of an inversion with period L.
 
     The sum over j != 0 of E[f(S + T + jL)], where f(s) = s_+ exp(-l s) <= 1 / (e l). For j > 0, S + T is above -jL/2,
     and then f <= jL/2 exp(-l jL/2), since jL/2 >= 1/l; or it is below, with a chance of at most E[exp(-h (S + T))]

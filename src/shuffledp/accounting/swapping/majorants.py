@@ -31,7 +31,7 @@ _SPARE = 1 + 1e-9
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Majorant:
-    """Sum of exp(log_weight_i + exponent_i theta)."""
+    """Majorant as the sum of exp(log_weight_i + exponent_i theta) over i."""
 
     log_weights: Floats
     exponents: Floats
@@ -90,7 +90,7 @@ def _steps(cells: CellBounds, *, is_truncated: bool) -> Floats:
 
 
 def _cell_rows(cells: CellBounds, steps: Floats) -> Floats:
-    """Tangents of the exponentials at each cell's middle, as rows for both ends of the cell.
+    """Rows of the linear program: values of the exponentials' tangents at both ends of each cell.
 
     In units of the bound to reach.
     """

@@ -121,7 +121,7 @@ def _regions(sigma: float, reports: ReportClass) -> _Regions:
 
 
 def _need(spread: float) -> float:
-    """Value need(X) = e^X (X - 1) + 1, by its series.
+    """Function need(X) = e^X (X - 1) + 1, by its series.
 
     The closed form cancels.
     """
@@ -220,7 +220,7 @@ def _inside(reports: ReportClass, tilt: Tilt, regions: _Regions, edges: Floats, 
 
 
 def _chord_weights(turns: Floats, square: float) -> Floats:
-    """Weights of node values in the integral of k, where chords in y^2 join them."""
+    """Weights of nodes in the integral of the kernel k(y), for chords in y^2."""
     left, right = turns[:-1], turns[1:]
     arcs = np.arctan((right - left) / (1 + left * right))
     later = np.clip(((right - left) - (1 + left**2) * arcs) / (right**2 - left**2), 0.0, arcs)
@@ -237,7 +237,7 @@ def _arc(start: float, end: float) -> float:
 
 
 def _tail(end: float, smoothing: float) -> float:
-    """Bound on the integral of k from ``end`` to infinity."""
+    """Bound on the integral of the kernel k(y) from ``end`` to infinity."""
     gauss = math.sqrt(math.pi / 2) * math.erfc(smoothing * end / math.sqrt(2)) / smoothing
     return math.exp(smoothing**2 / 2) / (1 + end**2) * gauss + 1e-300
 

@@ -84,5 +84,5 @@ class BlanketMessages(EvaluatedTheorem):
         return (Trust.BLANKET, *super().trust(model))
 
     def evaluator(self, model: ProtocolModel) -> HiddenMessage:
-        """Message hidden among those of the honest people."""
+        """Message hidden among the messages of the honest people."""
         return hidden_message(cast(BlanketModel, model.local), model.shuffle.num_honest)

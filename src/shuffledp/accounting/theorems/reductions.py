@@ -127,7 +127,7 @@ def _applying(model: ProtocolModel, size: int, delta: float) -> list[Theorem]:
 
 
 class ObliviousShuffle(Theorem):
-    """Guarantee of an oblivious shuffle: that of a uniform shuffle, plus epsilon1 and delta1.
+    """Guarantee of an oblivious shuffle: a uniform shuffle's epsilon plus epsilon1, and its delta plus delta1.
 
     The epsilon is at most epsilon0.
     """
