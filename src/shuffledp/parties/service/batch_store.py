@@ -115,7 +115,7 @@ class BatchStore(Database):
         )
 
     def is_empty(self, collection_id: bytes) -> bool:
-        """Whether no batch of a collection ever came, including the empty last batch."""
+        """Whether the analyzer has received no batch of a collection, not even the empty last batch."""
         return not self.finds("SELECT 1 FROM batches WHERE collection = ?", collection_id)
 
     def has_ended(self, collection_id: bytes, num_columns: int) -> bool:

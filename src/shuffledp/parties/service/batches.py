@@ -83,7 +83,7 @@ class Drained:
 
 @dataclass(frozen=True, slots=True)
 class Agreed:
-    """Event: all hosts have signed that ``waiting`` people are complete, after ``batches`` earlier batches."""
+    """Event: all hosts have signed that ``waiting`` people are complete; ``batches`` counts earlier batches."""
 
     waiting: int
     batches: int

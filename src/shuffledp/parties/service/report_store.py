@@ -304,7 +304,7 @@ class ReportStore(Database):
             self.run(f"DELETE FROM reports WHERE {which}", *each)  # noqa: S608  ours, as above
 
     def _parts_of(self, column: int, digests: bytes, places: Integers, origins: Integers) -> Iterator[bytes]:
-        """Body of a batch in parts: each place has its extensions, and a ciphertext from its origin."""
+        """Parts of a batch's body: extensions of reports by ``places``, ciphertexts by ``origins``."""
         part, size = [], 0
         for place, origin in zip(places.tolist(), origins.tolist(), strict=True):
             extensions, ciphertext = self._report(column, _digest(digests, origin))

@@ -90,7 +90,7 @@ def field(fields: Fields, name: bytes) -> bytes | None:
 
 
 def _integer(number: int) -> bytes:
-    """Shortest encoding of an integer as one of variable length (RFC 9000, section 16)."""
+    """Shortest variable-length encoding of an integer (RFC 9000, section 16)."""
     for log, size in enumerate((1, 2, 4, 8)):
         if number < 1 << 8 * size - 2:
             return (number | log << 8 * size - 2).to_bytes(size, "big")
