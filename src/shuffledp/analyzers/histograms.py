@@ -38,7 +38,7 @@ class Histogram(AskedEstimate):
 
     @property
     def derived(self) -> tuple[Estimate, ...]:
-        """Shares among those asked, and quantiles of the answers."""
+        """Estimated shares among the people who were asked, and quantiles of the answers."""
         return (*super(Histogram, self).derived, *([] if self.quantiles is None else [self.quantiles]))
 
 

@@ -53,7 +53,7 @@ class RandomizerAndShuffler(Protocol):
 
 
 class Game(ABC):
-    """Distinguishing game: runs and scores of the part of a protocol that a type of guarantee takes as visible.
+    """Distinguishing game: runs of a protocol, of which the visible part is scored, for one type of guarantee.
 
     Class attributes: ``name``, ``guarantee`` (the type of guarantee that it is about), ``scores`` (names), ``trials``
     (default of held-out runs with each data set), ``follows`` (whether there is an

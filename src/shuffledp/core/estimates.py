@@ -345,11 +345,11 @@ class AskedEstimate(Estimate):
 
     @property
     def derived(self) -> tuple[Estimate, ...]:
-        """Shares among those asked."""
+        """Estimated shares among the people who were asked; empty if there are none."""
         return () if self.among_asked is None else (self.among_asked,)
 
     def with_targets(self, names: tuple[str, ...]) -> Self:
-        """Same estimate with other names of its targets, also among those asked."""
+        """Same estimate with other names of its targets, also in the shares among people who were asked."""
         renamed: Any = super(AskedEstimate, self).with_targets(names)
         if self.among_asked is None:
             return cast(Self, renamed)

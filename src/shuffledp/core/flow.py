@@ -73,9 +73,8 @@ class Reports(Table):
     def misplaced(self, *, first: int = 0) -> int | None:
         """Row number of the first report with a wrong round; None if every round is right.
 
-        Row ``person * num_messages + k`` is of round k // messages_per_round.
-        Rows are counted with the ``first`` ones that come before these, if they are a part. None if all are right, or
-        reports do not say which round they are for.
+        Row ``person * num_messages + k`` is of round k // messages_per_round. Rows are counted from ``first``, the
+        number of rows before a part. None also if reports do not say their round.
         """
         rounds, period, each = self.model.rounds(self.columns), self.model.num_messages, self.model.messages_per_round
         if rounds is None:
@@ -94,7 +93,7 @@ class Reports(Table):
         return partial(type(self), seeded=self.seeded), (dict(self.columns), self.model)
 
     def to_dict(self) -> dict[str, Any]:
-        """Columns, model and ``seeded``, as JSON can hold them."""
+        """Dictionary for JSON of the columns, the model and ``seeded``."""
         return super().to_dict() | {"model": self.model.to_dict(), "seeded": self.seeded}
 
     @classmethod

@@ -238,7 +238,7 @@ class RenyiDP(Guarantee):
         return all(map(math.isinf, self.epsilons))
 
     def implies(self, other: Guarantee) -> bool:
-        """True if each epsilon of the other is bounded here at the same or a larger order; also for a trivial other."""
+        """True if, for each epsilon of the other, this guarantee has no larger one at the same or a larger order."""
         if not isinstance(other, RenyiDP):
             return other.is_trivial
         here = list(zip(self.orders, self.epsilons, strict=True))
@@ -343,10 +343,7 @@ class DSigmaPrivacy(Guarantee):
 
     @property
     def weakness(self) -> str:
-        """Warning of a large alpha, by the same thresholds as for epsilon.
-
-        Both bound log-odds.
-        """
+        """Warning of a large alpha, by the same thresholds as for epsilon, as both bound log-odds."""
         return "" if self.is_trivial else weakness_of(self.alpha, "who of a group gave which answer")
 
     def implies(self, other: Guarantee) -> bool:

@@ -39,7 +39,7 @@ def end_of_day(text: str) -> str:
 
 
 def written(moment: datetime) -> str:
-    """Text of a point in time, which must have a time zone; parts of a second are left out."""
+    """Text of a point in time without parts of a second; ``moment`` must have a time zone."""
     return moment.astimezone(UTC).replace(microsecond=0).strftime(_WRITTEN)
 
 

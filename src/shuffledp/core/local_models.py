@@ -309,10 +309,7 @@ class MeanModel(LocalModel):
 
     @property
     def dummy_value(self) -> int | None:
-        """Value of dummy reports: the smallest nonnegative whole number in the range; None for vectors.
-
-        Dummy vectors have uniform directions.
-        """
+        """Value of dummy reports: the smallest nonnegative whole number in the range; None for vectors."""
         if self.dimension > 1:
             return None
         least = max(math.ceil(self.lower), 0)
@@ -385,7 +382,7 @@ class ProtocolModel(Described):
         return max(self.shuffle.num_users, self.shuffle.num_honest + self.fakes)
 
     def with_fakes(self, fakes: int, *, among_colluders: bool = False) -> Self:
-        """Same protocol with this number of fake senders, beside the colluders or among them, set once."""
+        """Same protocol with this number of fake senders, beside or among the colluders; can be set once."""
         most = self.shuffle.num_untrusted if among_colluders else self.shuffle.num_honest - 1
         if fakes > (most := 0 if self.fakes else most):
             raise invalid(f"at most {most} beside {self.fakes} already counted", fakes=fakes)

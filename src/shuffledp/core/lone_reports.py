@@ -1,4 +1,4 @@
-"""Best guess at one person's answer from a single report without the shuffle, and the chance that it is right."""
+"""Chance of the best guess at a person's answer from one report alone, without the shuffle."""
 
 import math
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Facts about the law of one report that a model may state: two levels of density, personal losses, joint support."""
+"""Laws of one report that a model may state: two levels of density, personal losses, joint support."""
 
 from dataclasses import dataclass
 

@@ -44,7 +44,7 @@ _OURS = "shuffledp"
 
 
 class Shown:
-    """Base of values that a notebook shows as the top of their page, and other programs as one line of text."""
+    """Base of values that a notebook shows as HTML, and other programs as one line of text."""
 
     __slots__ = ()
 

@@ -97,10 +97,7 @@ class PrivacyStatement(Described, Shown):
 
     @property
     def in_short(self) -> str:
-        """Statement on one line, in which a sum is marked as a sum.
-
-        So no reader takes it for a part.
-        """
+        """Statement on one line, in which a sum is marked, so that no reader takes it for a part."""
         claim: Any = self.claimed or self.guarantee
         state = "withdrawn; would have been " if self.withdrawn else ""
         delta = f", delta = {in_digits(claim.delta, self.kind.relation)}" if claim.delta else ""
@@ -190,7 +187,7 @@ class PrivacyStatement(Described, Shown):
         return self._epsilon_beside(other) <= other._epsilon_beside(self)
 
     def _epsilon_beside(self, other: "PrivacyStatement") -> float:
-        """Epsilon of this statement, if it and the other one can be compared by epsilon alone."""
+        """Epsilon of this statement, if both statements can be compared by epsilon alone."""
         if not isinstance(other, PrivacyStatement):
             raise IncomparableError(f"a statement can only be compared with a statement; got {type(other).__name__}.")
         mine, theirs = self.guarantee, other.guarantee
@@ -344,10 +341,7 @@ def mix(first: PrivacyStatement, second: PrivacyStatement, *, weight: float) -> 
 
 
 def _claim(statement: PrivacyStatement) -> Guarantee:
-    """Guarantee that the statement claimed before any withdrawal.
-
-    At the end `combined` withdraws the whole.
-    """
+    """Guarantee that the statement claimed before any withdrawal; `combined` withdraws the whole at the end."""
     return statement.claimed or statement.guarantee
 
 

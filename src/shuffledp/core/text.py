@@ -1,4 +1,4 @@
-"""Text as people read it: numbers rounded so that a bound stays true, words in the plural, and no control characters.
+"""Text for people: numbers rounded so that bounds stay true, plurals, and no control characters.
 
 A number is rounded up after "at most" and down after "at least"; an exact loss is a promise too, and rounded up.
 """
@@ -48,7 +48,7 @@ def as_seen(text: str) -> str:
 
 
 def alike(names: Sequence[str]) -> tuple[str, str] | None:
-    """First two different names that look the same; None where all look different."""
+    """First two different names that look the same; None if all names look different."""
     first: dict[str, str] = {}
     for name in names:
         if first.setdefault(as_seen(name), name) != name:

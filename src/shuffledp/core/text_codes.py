@@ -1,4 +1,4 @@
-"""Short texts as strings of bits of one length: letters of a small alphabet, or the bytes of UTF-8.
+"""Codes of short texts, as bits of fixed length: letters of a small alphabet, or bytes of UTF-8.
 
 A text is *normalized* first, on the device: what differs in case, accents or blanks alone is one text, and characters
 that are later than Unicode 14 are unknown, as not every device knows them. Its code has as many bits for every text, so
@@ -136,7 +136,7 @@ class TextCode:
         return (1 << self.num_bits) - (1 << self.num_bits - self.symbol_bits)
 
     def normalized(self, text: str) -> Spelled:
-        """Text as it is coded, and whether more is lost than case, accents and blanks at its ends."""
+        """Text as it is coded, and whether the coding loses more than case, accents and outer blanks."""
         return _KINDS[self.kind].normalize(text, self.length)
 
     def bits_of(self, text: str) -> int:

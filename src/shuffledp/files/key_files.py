@@ -17,7 +17,7 @@ _LENT = stat.S_IRGRP  # an administrator may lend a key to a service, as systemd
 
 
 def public_file(path: Path) -> Path:
-    """Path of the public key file, given the path of the public or the private one."""
+    """Path of the public key file, given the path of either of a key's two files."""
     return path if path.suffix == ".pub" else path.with_name(f"{path.name}.pub")
 
 

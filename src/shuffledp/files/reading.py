@@ -116,7 +116,7 @@ NOBODY = Watch()
 def counted(
     parts: Iterable[Part], watch: Watch, step: str, total: int | None = None, *, size: Callable[[Any], int] = len
 ) -> Iterator[Part]:
-    """The parts unchanged, with progress reported after each."""
+    """Unchanged parts; progress is reported after each part."""
     done = 0
     for part in parts:
         yield part

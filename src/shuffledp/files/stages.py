@@ -1,6 +1,4 @@
-"""The three stages of a task, each from file to file, and all stages at once.
-
-Each private column is treated by itself.
+"""Stages of a task from file to file, one by one or all at once, for each private column by itself.
 
 Everything of the flow is in the four functions: what a stage reads, the one step that it takes with each column, and
 what it writes. Columns draw one after the other from one source, which hands out no word twice: a substream by the
@@ -76,9 +74,7 @@ def shuffle(
     watch: Watch = NOBODY,
     beside: Path = _HERE,
 ) -> StageOutcome:
-    """Stage 2, at the shuffler: reads the reports of each column, and writes its view.
-
-    Each column is shuffled independently.
+    """Stage 2, at the shuffler: reads the reports of each column, and writes its view, shuffled independently.
 
     Memory: for a uniform shuffle a few hundred MiB or three times a 256th of the reports, whichever is more (the others
     lie in buckets in a private folder beside the output); for any other, all reports and a permutation of them, and the

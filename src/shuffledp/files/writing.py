@@ -84,7 +84,7 @@ def new_folder(
 
 
 def remove_left_over(folder: Path, maker: str) -> None:
-    """Remove private folders of `new_folder` that killed processes of a maker left beside their outputs.
+    """Remove private folders of `new_folder` that remained when a maker's process was killed.
 
     Args:
         folder: where the outputs are; nothing is done if it is not there.
@@ -126,7 +126,7 @@ def new_file(path: Path, *, force: bool = False, is_ours: Callable[[Path], bool]
 
 
 def _take_places(written: Sequence[Path], folder: Path, maker: str = "") -> None:
-    """Move files or folders into a folder, all or none; earlier ones of the same names are replaced.
+    """Move files or folders into a folder, all or none; earlier files of the same names are replaced.
 
     They are on the disk before anything is moved. What is replaced is deleted when all is done, and never before.
     """

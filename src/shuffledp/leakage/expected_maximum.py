@@ -85,7 +85,7 @@ def expected_excess(chances: Floats, values: Floats, slots: Slots) -> tuple[floa
 def _histograms(
     count: int, chances: Floats, values: Floats, rarity: float, left_out: list[float]
 ) -> Iterator[tuple[Floats, Floats]]:
-    """Blocks of histograms of ``count`` reports: probabilities, and each guess's sum of values.
+    """Histograms of ``count`` reports in blocks: their probabilities, and each guess's sum of values.
 
     See also `_spread`.
     """

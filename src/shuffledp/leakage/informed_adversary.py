@@ -219,7 +219,7 @@ def _among_equals(matrix: Floats, prior: Floats, gain: Floats, known: Counts, **
 
 
 def _among_some(matrix: Floats, prior: Floats, gain: Floats, known: Counts) -> Best:
-    """Upper bound on the excess by an adversary who knows more: all reports of others but those with one value."""
+    """Upper bound on the excess, by an adversary who also knows the reports of all others but one value's holders."""
     alike = [tuple(count if place == value else 0 for place in range(len(known))) for value, count in enumerate(known)]
     excess = min(_bound_among_fewer((matrix, prior, gain), [each], "auto") for each in alike if sum(each))
     return Best(excess=excess, lower=0.0, upper=excess, kind=Kind.UPPER_BOUND, method="one value", note=_FEWER_KNOWN)

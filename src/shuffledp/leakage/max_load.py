@@ -166,7 +166,7 @@ def _contenders(balls: int, kinds: tuple[Cells, ...]) -> tuple[tuple[Cells, ...]
     most = top.probability * top.weight
 
     def surprise(kind: Cells) -> float:
-        """Minus the log of a bound on the contribution of this kind of bins, relative to the top bin's load."""
+        """Minus the log of a bound on what bins of this kind add, relative to the top bin's load."""
         share = kind.probability * kind.weight
         if share == 0:
             return math.inf

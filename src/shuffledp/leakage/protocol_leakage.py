@@ -335,7 +335,7 @@ def _strong(
     others: ArrayLike | None,
     **choices: Any,
 ) -> Vulnerability:
-    """Vulnerability to the informed adversary: exact for a uniform shuffle or none, else that of one report."""
+    """Vulnerability to the informed adversary: exact for a uniform shuffle or none, else bounded by one report."""
     people = shuffle.num_users - 1
     if others is not None and sum(known := checked_others(others, len(channel.inputs))) != people:
         raise InvalidParameterError(f"others must be {people} people; got {sum(known)}.")
