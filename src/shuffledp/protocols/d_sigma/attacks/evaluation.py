@@ -63,7 +63,7 @@ class GuessRates(Described):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class InferenceEvaluation(GuessRates, Shown):
-    """Success of an inference attack over fresh randomizations and shuffles of the same answers.
+    """Success of an inference attack over repeated randomizations and shuffles of fixed answers.
 
     Errors are about this randomness; the people are these people. A single run tells no error: it is None. With fixed
     permutations, "runs" in what is said of errors and limits means repetitions: only these are independent.
@@ -127,7 +127,7 @@ def evaluate(
     source: RandomSource | None = None,
     progress: Progress | None = None,
 ) -> InferenceEvaluation:
-    """Evaluation of an inference attack against fresh randomizations and shuffles of the same answers.
+    """Evaluation of an inference attack against repeated randomizations and shuffles of fixed answers.
 
     The attack sees views and side information only. 33,000 people take some 20 s with the vote, as long again for the
     control, and some minutes with slower attacks.
@@ -248,7 +248,7 @@ def _guesses(found: ArrayLike, people: int, values: int | None) -> Integers:
 
 
 def _replaced(truth: Integers, person: int, draw: np.random.Generator) -> Integers:
-    """Answers in which one person's answer is replaced by that of another person drawn at random."""
+    """Copy of the answers, with one person's answer replaced by a random other person's."""
     other, sent = int(draw.integers(truth.size - 1)), truth.copy()
     sent[person] = truth[other + (other >= person)]
     return sent

@@ -29,7 +29,7 @@ def _own_slots(evidence: NDArray[np.float64], rank: NDArray[np.int64], holders: 
 
 
 def _along_the_order(evidence: NDArray[np.float64], rank: NDArray[np.int64], holders: _Holders) -> float:  # noqa: ARG001
-    """Evidence along the reference order: the mean position of one answer against that of the other."""
+    """Evidence along the reference order: difference between the mean positions of the two answers."""
     return -float(evidence @ (rank - (len(rank) - 1) / 2)) / len(rank)
 
 

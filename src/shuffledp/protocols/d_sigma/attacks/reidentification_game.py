@@ -35,7 +35,7 @@ class TracedPipeline(Protocol):
 
     @property
     def shuffler(self) -> Shuffler:
-        """Shuffler, which makes the view."""
+        """Shuffler that makes the view of the pipeline."""
 
     def simulate(self, values: ArrayLike, *, source: RandomSource | None = None) -> Any:
         """Simulated run: its ``view``, and in ``origins`` the sender of each row."""

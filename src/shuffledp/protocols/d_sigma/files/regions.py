@@ -235,7 +235,7 @@ def _along(order: Integers, alone: NDArray[np.bool_], most: int) -> Placed:
 
 
 def _stretches(people: Integers, most: int) -> tuple[Integers, list[tuple[int, int]]]:
-    """Stretches of consecutive items, each with about as many people."""
+    """Stretches of consecutive items, with about equally many people in each."""
     cells = np.minimum((np.cumsum(people) - people) * most // people.sum(), most - 1)
     _, joined = np.unique(cells, return_inverse=True)
     first = np.flatnonzero(np.diff(joined, prepend=-1))

@@ -170,7 +170,7 @@ def _on_grid(shifts: Floats, step: float) -> Integers:
 
 
 class _ShiftLaw(NamedTuple):
-    """Loss law of a shift of ``place`` steps, from above, and the number of such shifts."""
+    """Upper bound on the loss law of a shift of ``place`` steps, with the number of such shifts."""
 
     place: int
     step: float

@@ -121,7 +121,7 @@ def _why(best: str, found: Mapping[str, float], groups: Groups) -> str:
 
 
 def mean_displacement(shuffler: SlotShuffler, *, seed: int = 0) -> float:
-    """Mean number of ranks that a report moves, over simulated draws; the same for the same seed.
+    """Mean number of ranks that a report moves, over simulated draws with a seed.
 
     Args:
         shuffler: it is prepared if it is not yet.

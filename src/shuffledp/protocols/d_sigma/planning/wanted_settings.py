@@ -214,7 +214,7 @@ def _hiding(
 
 
 def _largest(make: Make, holds: Holds) -> float | None:
-    """Largest alpha that meets a condition kept by smaller alphas; None if the least alpha fails."""
+    """Largest alpha that meets a condition, if smaller alphas meet it too; None if the least alpha fails."""
     if not holds(make(LEAST_ALPHA)):
         return None
     if holds(make(MOST_ALPHA)):
@@ -227,7 +227,7 @@ def _largest(make: Make, holds: Holds) -> float | None:
 
 
 def _smallest(make: Make, holds: Holds) -> float | None:
-    """Smallest alpha that meets a condition kept by larger alphas; None if the largest alpha fails."""
+    """Smallest alpha that meets a condition, if larger alphas meet it too; None if the largest alpha fails."""
     if not holds(make(MOST_ALPHA)):
         return None
     if holds(make(LEAST_ALPHA)):

@@ -140,7 +140,7 @@ class GroupedSection(ShufflerSection):
         return with_order_laws(statements, laws_of(shuffler))
 
     def named_household(self, column: Column, pipeline: Any, num_users: int, **options: Any) -> Any:
-        """Audit by naming the slots of the least hidden neighbors, as many as a household has."""
+        """Audit by naming the slots of the least hidden neighbors, in the number of a household."""
         from shuffledp.protocols.d_sigma.survey.household_audit import name_household
 
         people = column.people.household

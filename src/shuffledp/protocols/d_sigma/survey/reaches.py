@@ -40,7 +40,7 @@ def groupings_around(
 
 
 def _within(key: str, value: float, metric: str, points: object) -> Groups:
-    """Groups of one reach."""
+    """Groups of the people with one radius or number of neighbors."""
     if key == "neighbors":
         return Groups.from_neighbors(points, int(value), metric)  # type: ignore[arg-type]
     return Groups.from_radius(points, value, metric)  # type: ignore[arg-type]

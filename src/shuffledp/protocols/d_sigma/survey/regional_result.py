@@ -93,7 +93,7 @@ class Regional(ShuffleResult):
 
     @property
     def regions(self) -> Estimate:
-        """Estimates by place."""
+        """Estimates by place, one row for each region and target."""
         return self.estimate
 
     @property

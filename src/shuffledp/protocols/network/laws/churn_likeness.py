@@ -127,7 +127,7 @@ def overlaps_by_round(ways: ChurnedWays, *, worth: float, laziness: float = 0.0)
 
 
 def _overlaps_at(laws: Floats, last: NDArray[np.bool_], slack: float) -> Floats:
-    """Mean overlap by person, over the places where reports are handed in; 1 if none is reachable."""
+    """Mean overlap by person, over the places of the hand-in; 1 for a person whose report reaches none."""
     arriving = np.minimum(laws[:, last].sum(axis=1), 1.0)
     return np.asarray(mean_overlaps(np.ascontiguousarray(laws[:, last]), arriving) * (1 - 8 * slack))
 

@@ -133,7 +133,7 @@ class PlannedWalks(FamilyPlan):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NetworkPlan(PlannedLoss, PlannedWalks):
-    """Plan of a network shuffle: what its rounds guarantee and cost.
+    """Plan of a network shuffle: guarantee and cost of its rounds.
 
     Args:
         fewest_rounds: the fewest rounds found after which epsilon is at most 1.05 times that, or in each part what

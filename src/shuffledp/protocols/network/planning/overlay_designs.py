@@ -63,7 +63,7 @@ class RandomGraph(Described):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OverlayDesigns(Described):
-    """Overlays of the same people, each exactly equal to a uniform shuffle.
+    """Overlays for one number of people, each exactly equal to a uniform shuffle.
 
     Args:
         num_users: people.

@@ -92,7 +92,7 @@ class RandomWalkShuffleModel(WalkFacts, ColludingShuffleModel):
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """Remarks on assumptions about the people who pass reports on, and on what holds without them."""
+        """Remarks on the assumptions about people who pass reports on, and on the privacy without them."""
         two_sides = (
             "The graph is bipartite and nobody is lazy: the number of rounds shows on which side a report began. "
             "A laziness above 0 mixes the sides.",

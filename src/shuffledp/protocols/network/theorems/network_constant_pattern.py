@@ -105,7 +105,7 @@ class NetworkConstantPattern(WalkTheorem):
         return min(found + surplus_charge(model, epsilon), LocalOnly().delta(model, epsilon=epsilon))
 
     def curve(self, model: ProtocolModel, *, epsilons: Floats) -> Floats:
-        """Delta at many epsilons, by the theorems that are fast there."""
+        """Delta at each of many epsilons, by fast theorems."""
         walks = walks_of(model)
         if walks is None or not self.applies(model, delta=_ANY_DELTA):
             return np.ones(len(epsilons))

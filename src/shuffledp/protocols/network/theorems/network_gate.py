@@ -50,7 +50,7 @@ class NetworkGate(WalkTheorem):
         return super().concerns(model) and _gate_of(model) is not None
 
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
-        """Hypotheses: a gate, and those of `network-overlap` for the walks that it admits."""
+        """Hypotheses: a gate, and the hypotheses of `network-overlap` for the admitted walks."""
         gate = _gate_of(model)
         requirement = "reports that are handed in only if everybody's mean overlap given who was online is enough"
         if gate is None:
@@ -74,7 +74,7 @@ class NetworkGate(WalkTheorem):
         return _OVERLAP.delta(_let_through(model), epsilon=epsilon) if _gate_of(model) is not None else 1.0
 
     def curve(self, model: ProtocolModel, *, epsilons: Floats) -> Floats:
-        """Delta at many epsilons, a little less tight."""
+        """Delta at each of many epsilons, slightly larger than `delta`."""
         return _OVERLAP.curve(_let_through(model), epsilons=epsilons)
 
 

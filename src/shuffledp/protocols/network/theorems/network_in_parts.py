@@ -89,7 +89,7 @@ class NetworkParts(Theorem):
         )
 
     def curve(self, model: ProtocolModel, *, epsilons: Floats) -> Floats:
-        """Delta at many epsilons, by the theorems that are fast there."""
+        """Delta at each of many epsilons, by fast theorems."""
         if not self.applies(model, delta=_ANY_DELTA):
             return np.ones(len(epsilons))
         curves = []

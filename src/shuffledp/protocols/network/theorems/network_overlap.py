@@ -61,7 +61,7 @@ _DeltaOfSize = Callable[[ProtocolModel, int], Curve]
 
 @dataclass(frozen=True, slots=True)
 class Hidden:
-    """Hiding by a law Q: the chance that the victim is alone, else of each person to hide her.
+    """Hiding of the victim by a law Q: her chance to be alone, and each other person's to hide her.
 
     ``most`` is the largest number of them that counts.
     """
@@ -73,7 +73,7 @@ class Hidden:
 
 @dataclass(frozen=True, slots=True)
 class Precision:
-    """Precision for the law of the number of people who hide the victim."""
+    """Precision of the law of the number of people who hide the victim."""
 
     outside: float
     num_blocks: int
@@ -90,7 +90,7 @@ class ReducedToUniform(WalkTheorem):
         """Curve of delta: the smallest of the bounds and the local bound, at each epsilon."""
 
     def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
-        """Delta: the smallest of the bounds, at most the local delta."""
+        """Delta at this epsilon: the smallest of the theorem's bounds and the local delta."""
         walks = walks_of(model)
         if walks is None or not self.applies(model, delta=_ANY_DELTA):
             return 1.0
@@ -102,7 +102,7 @@ class ReducedToUniform(WalkTheorem):
         return least
 
     def curve(self, model: ProtocolModel, *, epsilons: Floats) -> Floats:
-        """Delta at many epsilons, a little less tight."""
+        """Delta at each of many epsilons, slightly larger than `delta`."""
         walks = walks_of(model)
         if walks is None or not self.applies(model, delta=_ANY_DELTA):
             return np.ones(len(epsilons))
@@ -171,7 +171,7 @@ class NetworkOverlap(ReducedToUniform):
         return guess
 
     def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
-        """Delta: the smallest of the bounds, at most the local delta."""
+        """Delta at this epsilon: the smallest of the theorem's bounds and the local delta."""
         walks = walks_of(model)
         if walks is not None and _have_one_law(walks) and self.applies(model, delta=_ANY_DELTA):
             theorems = uniform_theorems(model, walks.num_users, _ANY_DELTA) or [_PAIR]  # as tight as in `epsilon`

@@ -101,12 +101,12 @@ def _curator(wanted: Wanted, planned: int, people: Sequence[int]) -> WayToSum:
 
 
 def _local(wanted: Wanted, users: int) -> LocalModel:
-    """Best randomizer of one message without a shuffler."""
+    """Best randomizer with one message per person, without a shuffler."""
     return _best(wanted, users, wanted.epsilon)
 
 
 def _shuffled(wanted: Wanted, users: int) -> LocalModel:
-    """Best randomizer of one message after a uniform shuffle."""
+    """Best randomizer with one message per person, for a uniform shuffle."""
     return _best(wanted, users, epsilon0_of_crowd(users, **wanted.private))
 
 

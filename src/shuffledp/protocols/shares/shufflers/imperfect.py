@@ -188,7 +188,7 @@ class ImperfectShuffler:
         public: Table | None = None,  # noqa: ARG002 (detached)
         source: RandomSource | None = None,
     ) -> View:
-        """View in which place k holds the report in row ``draw(...)[k]``.
+        """View with the reports in a random order from `draw`, labeled by place.
 
         The arguments are those of `UniformShuffler.shuffle`, one row per person.
 

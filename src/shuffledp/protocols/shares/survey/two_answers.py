@@ -63,7 +63,7 @@ class RangeOrTwoAnswers(Ranged):
 
     @property
     def expected_values(self) -> str:
-        """Assumption behind expected errors, in words: evenly spread numbers, or as many of each answer."""
+        """Assumption behind expected errors, in words: evenly spread numbers, or equally many of both answers."""
         if self.categories is not None:
             return "half of the people giving each answer"
         lower, upper = self.ends

@@ -52,7 +52,7 @@ _SLOWEST = 1e-3  # smallest rate of falling that is tried
 
 
 def mixing_distance(num_users: int, num_messages: int, imperfection: float, modulus: int, **buffers: int) -> float:
-    """Upper bound on the total variation distance to perfectly mixed shares of the same total; at most 1.
+    """Upper bound on the total variation distance to perfectly mixed shares of an equal total; at most 1.
 
     The arguments, options and errors are those of `log_mixing_bound`; the distance is half of the bound's root.
 
@@ -164,7 +164,7 @@ def _exact(largest: int, rounds: int, closeness: float, log_modulus: float) -> F
 
 
 class _Cells:
-    """Bounds H on log h by cells of N: single numbers first, then growing ranges."""
+    """Upper bounds H on log h, for cells of numbers: single numbers first, then growing ranges."""
 
     def __init__(self, num_users: int, weights: BufferWeights, log_modulus: float, exact: Floats) -> None:
         self.weights, self.log_modulus = weights, log_modulus

@@ -78,7 +78,7 @@ class StrataUpper(Theorem):
         return float(self._least_or_most([says_nothing, *found]))
 
     def curve(self, model: ProtocolModel, *, epsilons: Floats) -> Floats:
-        """Delta at many epsilons, by the theorems that are fast there."""
+        """Delta at each of many epsilons, by fast theorems."""
         smallest, says_nothing = _smallest(model), np.full(len(epsilons), 1.0 if self.kind.promises else 0.0)
         fast = [each for each in self._applying(model, _ANY_DELTA) if each.is_vectorized]
         return self._least_or_most([says_nothing, *(each.curve(smallest, epsilons=epsilons) for each in fast)])
