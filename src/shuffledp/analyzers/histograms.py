@@ -160,7 +160,7 @@ class HistogramAnalyzer:
 
 
 def made_ascending(below: Floats) -> Floats:
-    """Nearest shares below the edges (in squared distance) that ascend from 0 to 1, given estimated ones.
+    """Shares below the edges, moved to the nearest ones (in squared distance) that ascend from 0 to 1.
 
     Args:
         below: shape (edges,); the first is 0 and the last 1.

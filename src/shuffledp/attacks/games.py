@@ -80,7 +80,7 @@ class Game(ABC):
 
     @classmethod
     def suits(cls, shuffler: Shuffler, model: ProtocolModel) -> bool:  # noqa: ARG003 (a game that is never too special)
-        """Whether the game can be played with these parts; an audit plays the first game that can."""
+        """Whether the game can be played with these parts; an audit plays the first game that suits."""
         return True
 
     @classmethod

@@ -125,7 +125,7 @@ def new_ledger(path: Path, *, cap: float, delta: float, releases: int, populatio
 
 @contextmanager
 def opened_ledger(path: Path) -> Iterator[LedgerFile]:
-    """Context in which no other process can write to a ledger.
+    """Context in which this process alone can write to a ledger.
 
     Raises:
         InvalidParameterError: if the file cannot be read, or is no ledger, or its chain is broken.

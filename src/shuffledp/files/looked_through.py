@@ -117,7 +117,7 @@ class _Column:
         self._listed = False
 
     def add(self, batch: pa.RecordBatch) -> None:
-        """Take a batch."""
+        """Add a batch of answers to the content of the column."""
         self._rows += batch.num_rows
         column = plain(batch.column(self._name)).drop_null()
         if pa.types.is_nested(column.type):

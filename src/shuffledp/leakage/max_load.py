@@ -303,7 +303,7 @@ class _Loads:
         return np.clip(total / (self.size * self.at_sum), 0.0, 1.0)
 
     def _doubled(self, frequencies: Integers) -> Floats:
-        """Weights of frequencies: 2, as each stands for its negative too, but 1 for zero and half the circle."""
+        """Weight of each frequency: 2 with its negative, but 1 for zero and for half of the circle."""
         alone = (frequencies == 0) | (2 * frequencies == self.size)
         return np.where(alone, 1.0, 2.0)
 
