@@ -74,7 +74,7 @@ class NetworkGate(WalkTheorem):
         return _OVERLAP.delta(_let_through(model), epsilon=epsilon) if _gate_of(model) is not None else 1.0
 
     def curve(self, model: ProtocolModel, *, epsilons: Floats) -> Floats:
-        """Delta at each of many epsilons, slightly larger than `delta`."""
+        """Delta at each of many epsilons, a little less tight than `delta`."""
         return _OVERLAP.curve(_let_through(model), epsilons=epsilons)
 
 

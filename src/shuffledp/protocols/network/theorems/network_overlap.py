@@ -102,7 +102,7 @@ class ReducedToUniform(WalkTheorem):
         return least
 
     def curve(self, model: ProtocolModel, *, epsilons: Floats) -> Floats:
-        """Delta at each of many epsilons, slightly larger than `delta`."""
+        """Delta at each of many epsilons, a little less tight than `delta`."""
         walks = walks_of(model)
         if walks is None or not self.applies(model, delta=_ANY_DELTA):
             return np.ones(len(epsilons))
