@@ -47,10 +47,7 @@ class Release(Saved):
         object.__setattr__(self, "statements", Statements(self.statements))
 
     def __str__(self) -> str:
-        """Text of at most twelve lines, with a note on what it leaves out.
-
-        The note says how to print the rest.
-        """
+        """Text of at most twelve lines, with a note on what it leaves out. The note says how to print the rest."""
         statements = Statements(self.statements)
         danger, promised = statements.danger.splitlines(), statements.listed("release.statements").splitlines()
         lines, room = str(self.estimate).splitlines(), _MOST_LINES - 1 - len(danger) - len(promised)
@@ -140,10 +137,7 @@ class Pipeline:
 
     @property
     def in_numbers(self) -> "Pipeline":
-        """Same pipeline, but its inputs are numbers of categories instead of categories.
-
-        Attacks choose their inputs as numbers.
-        """
+        """Same pipeline with numbers of categories as input in place of the categories, as attacks choose them."""
         return replace(self, randomizer=getattr(self.randomizer, "in_numbers", self.randomizer))
 
     def model(self, num_users: int) -> ProtocolModel:
@@ -278,10 +272,7 @@ class Pipeline:
 
 
 class _SeenLabels:
-    """Labels seen in the parts of a view so far.
-
-    Only where all reports of a view have different labels.
-    """
+    """Labels seen in the parts of a view so far. Only where all reports of a view have different labels."""
 
     def __init__(self) -> None:
         self._seen: NDArray[np.bool_] | None = None
@@ -298,10 +289,7 @@ class _SeenLabels:
 
 
 def _require_everybody(model: ProtocolModel, num_reports: int) -> None:
-    """Refuse a view whose number of reports does not fit the model's number of people.
-
-    The promise would not hold for it.
-    """
+    """Refuse a view whose number of people differs from the model's, since the promise would not hold for it."""
     allowed = model.shuffle.num_reports(model.local.num_messages)
     if num_reports not in allowed:
         how_many = f"{allowed[0]}" if len(allowed) == 1 else f"{allowed[0]} to {allowed[-1]}"
@@ -315,10 +303,7 @@ ORIGIN = "(origin)"  # the name of no report's column
 
 
 class TaggedReports(Reports):
-    """Reports with their original places, to trace the work of any shuffler.
-
-    It may also hold the places alone.
-    """
+    """Reports with their original places, to trace the work of any shuffler. It may also hold the places alone."""
 
     __slots__ = ()
 

@@ -267,10 +267,7 @@ def epsilon_of(guarantee: Guarantee) -> float:
 
 
 def _preference(guarantee: Guarantee, model: ProtocolModel) -> tuple[float, float]:
-    """Sort key that puts the best guarantee first.
-
-    A gain in epsilon below one millionth is not worth a remainder.
-    """
+    """Sort key that puts the best guarantee first. A gain in epsilon below one millionth is not worth a remainder."""
     epsilon, epsilon0 = epsilon_of(guarantee), model.local.epsilon0
     return (epsilon0 if epsilon0 * (1 - 1e-6) <= epsilon <= epsilon0 else epsilon, getattr(guarantee, "delta", 0.0))
 
@@ -306,10 +303,7 @@ def _who_is_counted(model: ProtocolModel, counted: ProtocolModel) -> tuple[str, 
 
 
 def nothing_known(model: ProtocolModel, where: str, *, delta: float) -> UnsupportedModelError:
-    """Error for a delta at which no theorem applies.
-
-    It names the hypothesis that fails for the first related theorem.
-    """
+    """Error where no theorem applies at this delta, with the hypothesis that fails for the first related theorem."""
     reasons = _failing(model, delta, (each for each in THEOREMS if each.kind.promises and each.concerns(model)))[:1]
     return UnsupportedModelError(
         f"no theorem covers {model.local.kind!r} reports through a shuffle of kind {model.shuffle.kind!r} at {where}: "
@@ -318,10 +312,7 @@ def nothing_known(model: ProtocolModel, where: str, *, delta: float) -> Unsuppor
 
 
 def local_statement(model: ProtocolModel) -> PrivacyStatement:
-    """Local guarantee of all messages of one person, as a statement.
-
-    It is computed from the randomizer's own parameters.
-    """
+    """Local guarantee of all that one person sends, computed from the randomizer's own parameters."""
     return PrivacyStatement(
         guarantee=model.local.guarantee,
         kind=Kind.UPPER_BOUND if model.local.is_idealized else Kind.EXACT,
@@ -347,10 +338,7 @@ def _large_delta(statement: PrivacyStatement, num_users: int) -> tuple[str, ...]
 
 
 def _why_no_amplification(model: ProtocolModel, delta: float, found: Mapping[Theorem, Guarantee]) -> tuple[str, ...]:
-    """Reasons why no theorem gives a central epsilon below epsilon0.
-
-    Each is the hypothesis that fails, or a result no smaller than epsilon0.
-    """
+    """Reasons why no theorem amplified: the hypothesis that fails, or a result no smaller than epsilon0."""
     if model.num_users == 1:
         return ("There is no amplification by shuffling: a single report has no others to hide among.",)
     obstacle = model.shuffle.obstacle(model.local.epsilon0)

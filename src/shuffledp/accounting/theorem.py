@@ -54,10 +54,7 @@ class Theorem(ABC):
 
     @abstractmethod
     def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
-        """Central delta at this epsilon, non-increasing.
-
-        If nothing is known it is 1 (upper bound) or 0 (lower bound).
-        """
+        """Central delta at this epsilon, non-increasing; if nothing is known, 1 (upper bound) or 0 (lower bound)."""
 
     def guarantee(self, model: ProtocolModel, *, delta: float) -> Guarantee:
         """Guarantee that the theorem gives at this delta."""
@@ -82,10 +79,7 @@ class Theorem(ABC):
         return self.guarantee(model, delta=delta), ()
 
     def may_gain(self, model: ProtocolModel, *, delta: float, known: float) -> bool:
-        """Whether a slow theorem can prove an epsilon noticeably below the known one.
-
-        Slow theorems take seconds.
-        """
+        """Whether a slow theorem can prove an epsilon noticeably below the known one. Slow theorems take seconds."""
         return True
 
     def trust(self, model: ProtocolModel) -> tuple[Trust, ...]:
@@ -140,10 +134,7 @@ class Theorem(ABC):
         return hypotheses
 
     def where_hypotheses_hold(self, model: ProtocolModel, delta: float) -> float:
-        """Delta of a closed form, rounded up, if the hypotheses hold at this delta; else 1.
-
-        A delta of 1 promises nothing.
-        """
+        """Delta of a closed form, rounded up, if all hypotheses hold there; else 1, which promises nothing."""
         stated = rounded_up(max(delta, SMALLEST))
         met = stated < 1 and all(hypothesis.holds for hypothesis in self.hypotheses(model, delta=stated))
         return stated if met else 1.0
@@ -184,10 +175,7 @@ def fake_senders(model: ProtocolModel, *, shuffled: bool = True) -> tuple[Hypoth
 
 
 def uniform_shuffle(model: ProtocolModel) -> Hypothesis:
-    """Hypothesis: the shuffle is uniform.
-
-    Every order of the reports is equally likely, and nothing else about their origin is seen.
-    """
+    """Hypothesis: every order of the reports is equally likely, and nothing else about their origin is seen."""
     return Hypothesis(
         "uniform-shuffle", "a uniform shuffle", f"shuffler {model.shuffle.kind!r}", model.shuffle.is_uniform
     )
@@ -225,10 +213,7 @@ def oblivious(model: ProtocolModel) -> Hypothesis:
 
 
 def users_within(name: str, model: ProtocolModel, requirement: str, least: float, most: float = math.inf) -> Hypothesis:
-    """Hypothesis: the number of users is from ``least`` to ``most``.
-
-    The requirement says so in words.
-    """
+    """Hypothesis: the number of users is from ``least`` to ``most``. The requirement says so in words."""
     return Hypothesis(name, requirement, f"num_users={model.num_users}", least <= model.num_users <= most)
 
 
@@ -365,10 +350,7 @@ class LocalOnly(Theorem):
         return model.local.epsilon0
 
     def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
-        """Local delta from epsilon0 on; below it, the delta of binary randomized response.
-
-        That is the worst case.
-        """
+        """Local delta from epsilon0 on; below it, the delta of binary randomized response. That is the worst case."""
         return float(self.curve(model, epsilons=np.array([epsilon]))[0])
 
     def curve(self, model: ProtocolModel, *, epsilons: Floats) -> Floats:
@@ -384,10 +366,7 @@ class LocalOnly(Theorem):
         return np.asarray(np.minimum(local.delta + (1 - local.delta) * below * ROUND_UP, 1.0))
 
     def guarantee(self, model: ProtocolModel, *, delta: float) -> Guarantee:
-        """Local epsilon and delta as a guarantee; the delta is 0 for pure randomizers.
-
-        That may be stronger than asked for.
-        """
+        """Local epsilon0 and delta, which is 0 for pure randomizers: stronger than what was asked for."""
         local = model.local.guarantee
         return CentralDP(epsilon=local.epsilon, delta=local.delta, neighbors=local.neighbors)
 

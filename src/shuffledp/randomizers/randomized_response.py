@@ -99,10 +99,7 @@ class KaryRandomizedResponseModel(FrequencyModel):
 
     @property
     def total_variation(self) -> float:
-        """Total variation between two inputs: p - q, rounded up.
-
-        Just two reports differ in probability.
-        """
+        """Total variation between two inputs: p - q, rounded up. Just two reports differ in probability."""
         return math.nextafter((self.truth_words - self.share) / WORDS, 1.0)
 
     @property
@@ -177,10 +174,7 @@ class RespondedRangeModel(RangeModel):
 
     @property
     def guarantee(self) -> LocalDP:
-        """Local guarantee of the response.
-
-        The chances of any value are a mixture of those of the response's numbers.
-        """
+        """Guarantee of the response: the chances of any value are a mixture of those of the response's numbers."""
         return self.response.guarantee
 
     def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
@@ -189,26 +183,17 @@ class RespondedRangeModel(RangeModel):
 
     @property
     def swing(self) -> float:
-        """Largest change of the sum by one report: the range's width over p - q.
-
-        So it is larger if responses are more often lies.
-        """
+        """Swing of the sum: the whole range, as much larger as responses are more often lies."""
         return (self.upper - self.lower) / (self.response.p - self.response.q)
 
     @property
     def stray(self) -> float:
-        """Largest distance of a report's contribution from a number at an end of the range.
-
-        It is half of the sum of the range's width and the swing.
-        """
+        """Stray of the sum from a number at an end of the range: half of the range and of the swing."""
         return (self.upper - self.lower + self.swing) / 2
 
     @property
     def two_level(self) -> TwoLevelLaw:
-        """Two-level law of the response.
-
-        The law of any other value is a mixture of those of its numbers.
-        """
+        """Two-level law of the response. The law of any other value is a mixture of those of its numbers."""
         return self.response.two_level
 
 

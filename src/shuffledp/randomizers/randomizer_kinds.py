@@ -68,10 +68,7 @@ _OF_THE_DEVICE = ("epsilon0", "clip")  # keyword arguments that are no parameter
 
 
 def mechanisms(section: str = "randomizer") -> dict[str, type[Mechanism]]:
-    """Randomizers of one table of the task file, by kind, sorted.
-
-    ``[randomizer]`` or ``[protocol]``.
-    """
+    """Randomizers of one table of the task file, by kind, sorted. ``[randomizer]`` or ``[protocol]``."""
     return {kind: mechanism for kind, mechanism in sorted(KINDS.items()) if mechanism.section == section}
 
 
@@ -82,10 +79,7 @@ def kinds_of_loss() -> dict[str, type[Mechanism] | type[LocalModel]]:
 
 
 def keywords_of(made: Callable[..., Any]) -> dict[str, inspect.Parameter]:
-    """Keyword arguments of a randomizer or a description.
-
-    Categories appear as their number, ``domain_size``.
-    """
+    """Keyword arguments of a randomizer or a description. Categories appear as their number, ``domain_size``."""
     if isinstance(made, type) and issubclass(made, CategoryRandomizer | TickRandomizer):
         made = made.model_type.from_epsilon0
     return dict(inspect.signature(made).parameters)

@@ -209,10 +209,7 @@ class SecureSource(KeyedSource):
         _SECURE_SOURCES.add(self)
 
     def _with_key(self, key: bytes, labels: tuple[int | str, ...]) -> Self:
-        """Source with the derived key if this source was given a key; otherwise with a fresh key.
-
-        Fresh, since threads end and labels recur.
-        """
+        """Source with the derived key only if a key was given, else with a fresh one: threads end, and labels recur."""
         del labels
         return type(self)(key if self._given else None)
 
@@ -251,10 +248,7 @@ def resolve_source(source: RandomSource | None) -> RandomSource:
 def word_batches(
     count: int, source: RandomSource, *, batch: int = _CHUNK_WORDS, each: int = 1
 ) -> Iterator[tuple[slice, Words]]:
-    """Batches of ``count`` items, each with ``each`` fresh words per item.
-
-    Words are wiped after the last batch.
-    """
+    """Batches of ``count`` items, each with ``each`` fresh words per item. Words are wiped after the last batch."""
     scratch = np.empty(each * min(count, batch), dtype=np.uint64)
     for start in range(0, count, batch):
         stop = min(start + batch, count)
@@ -265,10 +259,7 @@ def word_batches(
 
 
 def high_product(words: Words, bound: np.uint64) -> Words:
-    """Upper 64 bits of the 128-bit products ``words * bound``.
-
-    Of arrays or, compiled, of single words.
-    """
+    """Upper 64 bits of the 128-bit products ``words * bound``. Of arrays or, compiled, of single words."""
     upper, lower = words >> _HALF, words & _LOWER_HALF
     bound_upper, bound_lower = bound >> _HALF, bound & _LOWER_HALF
     middle = upper * bound_lower + ((lower * bound_lower) >> _HALF)
@@ -278,10 +269,7 @@ def high_product(words: Words, bound: np.uint64) -> Words:
 
 
 def _high_product_below(words: Words, bound: np.uint64) -> Words:
-    """Upper 64 bits of ``words * bound`` for a bound of at most 2^32.
-
-    As `high_product`, in half as many steps.
-    """
+    """Upper 64 bits of ``words * bound`` for a bound of at most 2^32. As `high_product`, in half as many steps."""
     product = words & _LOWER_HALF
     product *= bound
     product >>= _HALF

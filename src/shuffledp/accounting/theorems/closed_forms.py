@@ -59,10 +59,7 @@ class ClosedFormEFMRTT19(Theorem):
         return rounded_up(12 * model.local.epsilon0 * math.sqrt(-math.log(delta) / model.num_users))
 
     def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
-        """Delta by the closed form if the hypotheses hold; else 1.
-
-        It is exp(-n (epsilon / (12 epsilon0))^2).
-        """
+        """Delta by the closed form if the hypotheses hold; else 1. It is exp(-n (epsilon / (12 epsilon0))^2)."""
         epsilon0 = model.local.epsilon0
         if epsilon >= epsilon0:
             return self.where_hypotheses_hold(model, 0.0)
@@ -167,10 +164,7 @@ def _float_range(model: ProtocolModel) -> Hypothesis:
 
 
 class _BlanketBound(Theorem):
-    """Blanket bound of Balle et al.: epsilon is solved on a curve of delta.
-
-    Delta is an expectation over the number of blanket messages.
-    """
+    """Blanket bound: epsilon is solved on a curve of delta, an expectation over the number of blanket messages."""
 
     premises = (*PURE_REPORTS, not_adaptive, several_users, _float_range)
 
@@ -199,17 +193,11 @@ class _BlanketBound(Theorem):
 
     @abstractmethod
     def _of_each(self, loss: _Loss, drift: float) -> tuple[float, float]:
-        """Coefficients c and d of a bound c exp(-d m) on E[(L_1 + ... + L_m)_+].
-
-        ``drift`` is minus the mean of L.
-        """
+        """Coefficients c and d of a bound c exp(-d m) on E[(L_1 + ... + L_m)_+]. ``drift`` is minus the mean of L."""
 
 
 class HoeffdingBalle19(_BlanketBound):
-    """Blanket bound by Hoeffding's inequality.
-
-    E[(L_1 + ... + L_m)_+] <= b^2 / (4 a) exp(-2 m a^2 / b^2), where a = exp(epsilon) - 1 and b is the width of L.
-    """
+    """Hoeffding, a = exp(epsilon) - 1, b the width of L: E[(L_1 + ... + L_m)_+] <= b^2 / (4 a) exp(-2 m a^2 / b^2)."""
 
     id = "balle19-hoeffding"
     citation = "Balle, Bell, Gascon, Nissim 2019, privacy blanket, Hoeffding's bound (arXiv 1903.02837)"
