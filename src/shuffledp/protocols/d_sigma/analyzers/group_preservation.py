@@ -48,6 +48,8 @@ class SlotPermutation(Protocol):
 class Preservation:
     """Share of each group's slots that hold a report of the group: the mean, and eta.
 
+    Groups are in the order in which `Groups` iterates.
+
     Args:
         sizes: people in each group.
         mean: the expected share.

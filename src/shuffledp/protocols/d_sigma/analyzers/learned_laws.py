@@ -185,7 +185,7 @@ def learnability_error(estimated: ArrayLike, truth: ArrayLike) -> float:
 
 
 def _rows(name: str, laws: ArrayLike) -> Floats:
-    """Checked laws: an array of finite numbers."""
+    """Checked laws: an array of finite numbers, in rows of one length."""
     validate.unmasked(**{name: laws})
     try:
         rows = np.asarray(laws, dtype=np.float64)

@@ -74,7 +74,7 @@ class _Landing(NamedTuple):
     chances: Floats
 
     def variance(self, within: Floats, spreads: Floats, level: float) -> Floats:
-        """Variances of the averages over each region's slots, from the mean and variance of answers by region.
+        """Variances of averages over regions' slots, from the mean and variance of one person's value by region.
 
         A variance found from fewer draws than usual is stretched as Student's quantiles are at this ``level``.
         """

@@ -1,4 +1,4 @@
-"""Evaluation of inference attacks: success beside a control group, and vulnerable people."""
+"""Evaluation of inference attacks: success beside a control group, vulnerable people, and the majority vote."""
 
 import math
 from collections.abc import Iterable, Mapping

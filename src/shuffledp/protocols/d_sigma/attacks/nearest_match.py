@@ -6,7 +6,7 @@ from shuffledp.core.table import Floats, Integers
 
 
 def nearest_match_success(ranks: Integers, starts: Integers, keep: float, lie: float) -> Floats:
-    """Chance that the nearest slot with a person's answer holds the person's own report, if all others differ.
+    """Chance that the nearest slot with a person's answer holds the person's report, if all others answer otherwise.
 
     The attacker knows that, the reference order and the answer, and looks along the order from the person's own slot
     for the first report that says so; of two equally near ones, one is taken at random. It is a lower bound on what

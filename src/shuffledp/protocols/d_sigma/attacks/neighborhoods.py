@@ -243,6 +243,8 @@ def _smoothed(seen: _Seen, channel: Floats, base: Floats) -> Floats:
 def _fitted(counts: Floats, channel: Floats, base: Floats) -> NeighborhoodPrior:
     """Prior on a grid of laws of two values, with weights fitted by expectation and maximization.
 
+    The weights start from the Beta law of ``base``, which counts beside the data in every round.
+
     Neighborhoods are taken as if one in as many as a person looks at did not overlap.
     """
     edges = np.linspace(0, 1, _FITTED_LAWS + 1)

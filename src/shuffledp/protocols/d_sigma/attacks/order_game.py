@@ -59,7 +59,7 @@ def order_scores(view: View, model: LocalModel, inputs: NeighboringInputs, rank:
 
 
 class OrderGame(Game):
-    """Game about orders: both data sets hold equal answers, given by a group's members in two orders.
+    """Game about orders: both data sets hold the same answers, given by a group's members in two orders.
 
     Who holds which answer is chosen along the public reference order: where exchanging them costs the shuffle most.
     """

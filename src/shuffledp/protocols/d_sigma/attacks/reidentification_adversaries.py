@@ -70,7 +70,7 @@ class KnownAnswers:
     def worst(
         cls, model: LocalModel, *, num_users: int, targets: Sequence[int], inputs: NeighboringInputs | None = None
     ) -> "KnownAnswers":
-        """Answers that expose the targets most: the targets give one of two answers, all others the second.
+        """Answers that make the targets stand out: the targets give one of two answers, all others the second.
 
         Args:
             model: the randomizer's.
@@ -123,7 +123,9 @@ class OptimalReidentification:
             raise InvalidParameterError("law must hold probabilities, 0 or more, that add up to 1.")
 
     def infer(self, view: View, known: KnownAnswers) -> Integers:
-        """Likeliest slots of the targets' reports, ascending.
+        """Likeliest set of slots of the targets' reports, as ascending numbers.
+
+        Which target's report lies in which of the slots is not said.
 
         Args:
             view: with slots.
@@ -269,7 +271,7 @@ class LikeliestSlots:
 
 
 def _shared_out(scores: Floats, sets: Integers) -> Floats:
-    """Log-sum of exp(scores) over the assignments of a set's slots to targets; the largest score for many."""
+    """Log-sum of exp(scores) over all assignments of a set's slots to targets; the largest if they are many."""
     count = len(scores)
     if count > _MOST_SHARED:
         best = [scores[:, each][linear_sum_assignment(scores[:, each], maximize=True)].sum() for each in sets]

@@ -1,4 +1,4 @@
-"""Re-identification game: an adversary who knows all answers names the slots of given people."""
+"""Re-identification game: an adversary who knows everything but the randomness names the slots of given people."""
 
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable

@@ -71,7 +71,10 @@ _ROUNDING = 1e-9  # by which chances may add up to more than 1
 
 
 def _numbers(name: str, value: ArrayLike) -> NDArray[Any]:
-    """Checked copy of one part of the side information."""
+    """Checked copy of one part of the side information.
+
+    Integers are to be at least the least one of the part; others are real numbers. The dimensions are checked too.
+    """
     validate.unmasked(**{name: value})
     try:
         array = np.array(value)
@@ -89,13 +92,16 @@ def _numbers(name: str, value: ArrayLike) -> NDArray[Any]:
 
 
 def _check_slots(neighbors: Integers) -> None:
-    """Check that neighbors are numbers of slots, one slot for each person."""
+    """Check that neighbors are numbers of slots, all below the number of people."""
     if neighbors.max(initial=-1) >= len(neighbors):
         raise InvalidParameterError(f"neighbors must hold slots from 0 to {len(neighbors) - 1}, or -1 for none.")
 
 
 def _check_placement(placement: Floats, neighbors: Integers | None) -> None:
-    """Check that each person's placement chances sum to at most 1."""
+    """Check that each person's placement chances sum to at most 1.
+
+    At most one slot holds the person's own report.
+    """
     if neighbors is None or placement.shape != neighbors.shape:
         raise InvalidParameterError("placement must have the shape of neighbors.")
     if not ((placement >= 0) & (placement <= 1)).all():
@@ -158,7 +164,7 @@ def spread(neighbors: Integers, weights: ArrayLike | None = None) -> csr_matrix:
 
 
 def similar_people(groups: Groups, *, count: int = 25, privileged: ArrayLike | None = None, seed: int = 0) -> Integers:
-    """Slots of the most similar members of each person's group, the person included; shape (people, count).
+    """Slots of the most similar members of each person's group, the person included.
 
     Args:
         groups: who is near whom, as the attacker sees it: `Groups.from_radius` with the radius of the attack.
@@ -203,7 +209,10 @@ def similar_people(groups: Groups, *, count: int = 25, privileged: ArrayLike | N
 
 @compiled
 def _nearest(members: Integers, values: Floats, places: Integers, owners: Integers, found: Integers) -> None:
-    """Find each owner's nearest members by value, in a window that grows around the owner's place."""
+    """Find each owner's nearest members by value, in a window that grows around the owner's place.
+
+    The window grows towards the nearer next value, alternately on ties.
+    """
     for number in range(owners.size):
         first = last = places[number]
         for taken in range(min(found.shape[1], members.size)):

@@ -34,7 +34,10 @@ class WantedOptions:
 
 
 def is_sought(task: Path, options: WantedOptions, epsilon: float | None, beside: Mapping[str, object]) -> bool:
-    """Whether `plan` is asked for settings of a shuffle near an order."""
+    """Whether `plan` is asked for settings of a shuffle near an order.
+
+    Refused beside options that ask for other settings.
+    """
     from shuffledp.survey import Task
 
     other = next((name for name, value in beside.items() if value is not None and name != "input"), None)

@@ -120,7 +120,10 @@ def _chosen(mixing: Mixing) -> str:
 
 
 def _table_of_losses(key: str, rows: Sequence[tuple[str, Mixing]], own: Mixing, section: GroupsSection) -> Table:
-    """Table of the mixing for other values of ``key``, in 80 columns."""
+    """Table of the mixing for other values of ``key``, in 80 columns.
+
+    Numbers that are too long wrap to the next line.
+    """
     unit = "ranks" if own.distance_90 is None else section.unit.strip() or ", ".join(section.columns)
     heads = (key, "largest\ngroup", "sensi-\ntivity", "ranks\nmoved", f"90% within\n{unit}", "stays in\ngroup", "alone")
     cells = tuple(
@@ -186,7 +189,10 @@ def _table_of_shuffles(outcome: ColumnOutcome, mixing: Mixing, section: GroupsSe
 
 
 def _losses_of_order(outcome: ColumnOutcome, mixing: Mixing) -> tuple[str, str, str, str]:
-    """Row of the loss of the order inside a group: without a shuffle, with this one, with a uniform one."""
+    """Row of the loss of the order inside a group: without a shuffle, with this one, with a uniform one.
+
+    Without a shuffle it is the loss of randomizing, which is the most.
+    """
     name = "Loss of the order inside a group (alpha)"
     if outcome.seeded:
         return (name, _loss(math.inf), "withdrawn", NOTHING)
@@ -295,7 +301,10 @@ def _odds(regional: Regional) -> Iterable[Block]:
 
 
 def _named_rows(regional: Regional) -> list[tuple[str, str]]:
-    """Rows on the chance of naming a person's slot: the least hidden, nine in ten, and half of the people."""
+    """Rows on the chance of naming a person's slot: the least hidden, nine in ten, and half of the people.
+
+    People are hidden by everybody nearby, as in a plan; bounds from the group alone may be larger.
+    """
     if regional.hidden.named is None:
         return []
     others = " of the others" * bool(regional.mixing.num_alone)
@@ -312,5 +321,5 @@ def _chance(bound: ReidentificationBound) -> str:
 
 
 def _at_most(chance: float) -> str:
-    """Upper bound on a probability in words, or a remark that no bound below certainty holds."""
+    """Upper bound on a probability in words, or a remark that nothing below certainty is promised."""
     return "nothing is promised" if chance > _CERTAIN else f"at most {percent(chance, 'at most')}"

@@ -21,7 +21,7 @@ _FEW, _MANY = 0.1, 0.5  # shares of a group's reports that stay there, beyond a 
 
 
 def places_section(outcome: ColumnOutcome) -> Section | None:
-    """Section of estimates by place: charts of the first targets, and a table of all; None without estimates."""
+    """Section of estimates by place: charts of the first targets, and a table of all; None without places."""
     regional, section = outcome.shuffle_result, groups_of(outcome.column.shuffler)
     if not isinstance(regional, Regional) or section is None:
         return None
@@ -58,6 +58,8 @@ def places_section(outcome: ColumnOutcome) -> Section | None:
 
 def _drawn(outcome: ColumnOutcome, regional: Regional, scale: Scale) -> tuple[list[PlacesDrawn], str]:
     """Charts of the drawn targets, chosen without a look at estimates, with a note that names them.
+
+    The note is "" if all targets are drawn.
 
     Of two answers one is drawn, since the other is what remains.
     """

@@ -32,7 +32,7 @@ class GroupFiles(FamilyFiles):
     def around(
         self, section: GroupedSection, public: Table | None, num_users: int | None, folder: Path
     ) -> Grouping | None:
-        """Groups of the people with these public columns; None if no people are known.
+        """Groups of the people with these public columns, one row each; None if no people are known.
 
         Raises:
             InvalidParameterError: if the file that the task names is absent, or has another digest than the task says.

@@ -52,7 +52,10 @@ def read_pilot(task: Task, path: Path, folder: Path, progress: Progress | None =
 
 
 def _has_answers(path: Path, column: Column) -> bool:
-    """Whether the file has the private column, after a check that it has the public ones."""
+    """Whether the file has the private column, after a check that it has the public ones.
+
+    A file without a public column, or with a column twice, is refused.
+    """
     _, batches = open_batches(path, column.public)
     next(batches, None)
     try:
@@ -79,7 +82,10 @@ class _Rows(Watch):
 
 
 def _with_answers(path: Path, column: Column, progress: Progress | None) -> tuple[pa.Table, Integers]:
-    """Public columns and answers of the people who are kept."""
+    """Public columns and answers of the people who are kept.
+
+    The task's own readers refuse what does not fit.
+    """
     watch = _Rows(progress)
     parts = list(RandomizedReports(column, path, SeededSource(0), watch).people())
     tables = [public for _, public in parts if public is not None]

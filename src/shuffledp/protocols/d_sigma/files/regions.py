@@ -53,6 +53,8 @@ class Regions:
 class PlacesInParts:
     """Estimates by region from a view in parts, with the mixing of the groups by its shuffle.
 
+    A view of another task's shuffle is refused.
+
     The ``shuffler`` made the view, ``first`` is its first part, and ``beside`` the folder of the task file. `take` is
     given every part, the first one too.
     """
@@ -321,7 +323,10 @@ def _halves(places: Floats, people: Integers, part: Integers) -> list[Integers]:
 
 
 def _near(places: Floats, part: Integers, reach: float, metric: str) -> list[Integers]:
-    """Parts of the places, cut in two until no part is wider than the reach."""
+    """Parts of the places, cut in two until no part is wider than the reach.
+
+    Each cut is at the middle of the longer side. No places make no parts.
+    """
     found, rest = [], [part] if part.size else []
     while rest:
         part = rest.pop()
@@ -336,12 +341,15 @@ def _near(places: Floats, part: Integers, reach: float, metric: str) -> list[Int
 
 
 def _across(low: Floats, high: Floats, metric: str) -> float:
-    """Distance between two opposite corners of the map."""
+    """Distance between the opposite corners ``low`` and ``high`` of a box."""
     return float(distances(low[None], high[None], metric)[0])
 
 
 def _middle(places: Floats, people: Integers) -> Floats:
-    """Place nearest to the average of the people's places."""
+    """Place nearest to the average of the people's places.
+
+    People live there, which the average itself does not promise.
+    """
     away = places - np.average(places, axis=0, weights=people)
     found: Floats = places[np.argmin((away**2).sum(axis=1))]
     return found

@@ -41,7 +41,7 @@ def _classes(groups: "Groups") -> Integers:
 
 
 def _marks(sets: Runs, counted: NDArray[np.bool_]) -> NDArray[np.uint64]:
-    """Mark of each site: two sums modulo 2^64 of the random names of its groups."""
+    """Mark of each site: two sums modulo 2^64 of the fixed pseudorandom names of its groups."""
     marks = np.zeros((int(sets.runs.max()) + 1, 2), dtype=np.uint64)
     of_run = np.repeat(np.arange(counted.size), np.diff(sets.starts))
     runs = sets.runs[counted[of_run]]
@@ -54,7 +54,10 @@ def _marks(sets: Runs, counted: NDArray[np.bool_]) -> NDArray[np.uint64]:
 
 
 def _forms(groups: "Groups", of_site: Integers) -> Iterator[bytes]:
-    """Bytes of the ascending classes of each group of two people or more."""
+    """Bytes of the ascending classes of each group of two people or more.
+
+    Many groups are sorted at a time.
+    """
     starts, held, first = groups.sets.starts, groups.sites_held, 0
     passed = np.append(0, np.cumsum(held))
     while first < held.size:

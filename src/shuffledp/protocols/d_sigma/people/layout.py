@@ -54,7 +54,10 @@ class Scratch(NamedTuple):
 
 
 def lay(groups: Groups, order: Integers) -> Layout:
-    """Layout of the groups along an order, which is a permutation of the people."""
+    """Layout of the groups along an order, which is a permutation of the people.
+
+    ``order[k]`` is the person of rank k.
+    """
     start = _starts_of_atoms(groups, order)
     stop = np.append(start[1:], order.size)
     site = groups.sites[order[start]]
@@ -94,6 +97,8 @@ def scratch(layout: Layout) -> Scratch:
 
 def pieces(layout: Layout, group: int, lows: Integers, highs: Integers) -> int:
     """Write a group's pieces of ranks (``lows[i]`` up to ``highs[i]``), and return their number.
+
+    Pieces come in any order.
 
     For the compiler; `ranks_by_group` is its plain form.
     """
@@ -230,7 +235,7 @@ def _site_layout(groups: Groups, order: Integers) -> Layout:
 
 
 def measured(layout: Layout, room: Scratch) -> Integers:
-    """First rank, last rank, Kendall sensitivity and middle rank of each group; shape (4, groups)."""
+    """First rank, last rank, Kendall sensitivity and rank between the halves of each group; shape (4, groups)."""
     found = np.empty((4, layout.sizes.size), dtype=np.int64)
     _measure_kernel(layout, room, found)
     return found
@@ -245,7 +250,7 @@ def _measure(layout: Layout, room: Scratch, found: Integers) -> None:
 
 
 def _pull(layout: Layout, centre: Integers, weights: Floats, pull: Floats) -> None:
-    """Add the scaled derivative of the weighted footrule, by the place of each site, to ``pull``.
+    """Add the scaled derivative of the groups' weighted footrule, by the place of each site, to ``pull``.
 
     A site with m members of a group of g, with b others before it, changes the value by
     2 (min(b, g - b) - min(b + m, g - b - m)) per rank: by -2 m in the lower half and by 2 m in the upper one. Here it

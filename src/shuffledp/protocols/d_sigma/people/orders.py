@@ -169,7 +169,10 @@ class _Links(NamedTuple):
 
 
 def _links(groups: Groups) -> _Links:
-    """Links from each group's center to its other sites, in the order of the sites' first people."""
+    """Links from each group's center to its other sites, in the order of the sites' first people.
+
+    Groups make stars, not cliques.
+    """
     _check_links(_num_links(groups), _MOST_LINKS)
     size = groups.site_sizes.size
     first = groups.first_people
@@ -231,7 +234,10 @@ def _cuthill_mckee(groups: Groups, links: _Links) -> Integers:
 
 
 def _visit_from_an_end(links: _Links, walk: _Walk, root: int, filled: int) -> int:
-    """Visit a component breadth first, from a site at one of its ends."""
+    """Visit a component breadth first, from a site at one of its ends.
+
+    While that adds levels, the visit begins anew at the last level's site of least degree.
+    """
     depth = -1
     while True:
         after = _visit_kernel(links, walk, root, filled)
@@ -245,7 +251,7 @@ def _visit_from_an_end(links: _Links, walk: _Walk, root: int, filled: int) -> in
 
 
 def _visit(links: _Links, walk: _Walk, root: int, filled: int) -> int:
-    """Append a component, breadth first, to the order; return the new number of sites in it."""
+    """Append a component, breadth first, to the ``filled`` sites of the order; return their new number."""
     level, order = walk
     order[filled] = root
     level[root] = 0

@@ -64,6 +64,8 @@ def members(runs: NDArray[np.integer]) -> Integers:
 class PublicPoints:
     """Distinct points among the rows of ``points``, each with a number.
 
+    Points are in degrees for the metric "haversine".
+
     ``of_person`` is the number of every person's place, and ``sizes`` how many people are at each.
 
     Raises:
@@ -98,7 +100,7 @@ class PublicPoints:
         self.sizes: Integers = np.bincount(inverse)
 
     def reach(self, people: int) -> Floats:
-        """Radius around each place with ``people`` people inside, rounded up by 1e-12.
+        """Radius around each place with ``people`` people inside, its own included, rounded up by 1e-12.
 
         In kilometers or the units of the points; where others are needed at least about 1e-150 of the largest
         coordinate.

@@ -25,7 +25,7 @@ _PLAIN_MEMBERSHIPS = 50_000
 
 @dataclass(frozen=True, eq=False)
 class Windows:
-    """Window of ranks of each group along an order.
+    """Window of ranks of each group along an order, in the order of the groups' iteration.
 
     Args:
         first: the lowest rank of a member, int64 array of shape (groups,).
@@ -164,6 +164,8 @@ def blocks(groups: Groups, order: ArrayLike, *, distance: str = "kendall", alpha
 
 def position_spreads(groups: Groups, order: ArrayLike, positions: ArrayLike, *, power: int = 1) -> Floats:
     """Spread of each group: sum over i of ``abs(t_(g+1-i) - t_(i)) ** power``, with t its members' positions.
+
+    Here i runs from 1 to the number g of members, and t_(i) is the i-th smallest of their positions.
 
     It is the largest sum of ``abs(move) ** power`` by which a permutation of the group can move its members, and what a
     noisy sort with keys at these positions loses (power 1: Laplace; power 2, its root: Gaussian), rounded up by a

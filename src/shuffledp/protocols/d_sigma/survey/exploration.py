@@ -120,7 +120,7 @@ def _worth_trying(largest: int, people: int, own: float | None) -> set[float]:
 
 
 def _is_least_noise(alpha: float, delta: float) -> bool:
-    """Whether Gaussian noise cannot be reduced further at this alpha or a larger one."""
+    """Whether Gaussian noise at this alpha is the least possible, even at any larger alpha."""
     return gaussian_mu(alpha / 2, delta) == gaussian_mu(2 * alpha, delta)
 
 

@@ -106,7 +106,7 @@ class GroupedSection(ShufflerSection):
         return None
 
     def imagined(self, num_users: int, size: int) -> Grouping:
-        """Imagined groups of people with consecutive numbers, few and nearly equal."""
+        """Imagined groups of people with consecutive numbers, as few and as nearly equal as possible."""
         return groups_of_neighbors(num_users, size)
 
     def around(self, groups: "Groups", order: Integers) -> "SlotShuffler":
@@ -154,7 +154,10 @@ class GroupedSection(ShufflerSection):
         return guess_household(pipeline, num_users, people, delta=delta, **options) if isinstance(people, int) else None
 
     def could_have_made(self, view: View) -> bool:
-        """Whether each slot of the view has one report."""
+        """Whether each slot of the view has one report.
+
+        The groups of a view are compared where groups are made.
+        """
         return view.labels is not None and len(view) == view.shuffle.num_users
 
 

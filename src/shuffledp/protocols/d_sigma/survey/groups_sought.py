@@ -68,7 +68,7 @@ class Sought(Described):
 
     @property
     def num_impossible(self) -> int:
-        """Number of people for whom no alpha meets the hardest requirement."""
+        """Number of people for whom no alpha does, for the requirement with most of these people."""
         return max(self.limits.impossible.values(), default=0)
 
 
@@ -239,7 +239,7 @@ def _require_covered(local: LocalModel, people: int) -> None:
 def _settings(
     section: GroupsSection, grouping: Grouping, delta: float, wanted: Wanted
 ) -> Iterator[tuple[Setting, Grouping]]:
-    """Mechanisms to try by reach, without Gaussian noise for requirements that it cannot meet."""
+    """Settings to try by reach: without Gaussian noise if a household is to be hidden or central loss is wanted."""
     with_gaussian = wanted.household is None and wanted.epsilon is None
     for reach, groups in groupings_around(section, grouping).items():
         largest = int(groups.groups.sizes.max())
@@ -283,7 +283,7 @@ def choose(found: Sequence[Sought], wanted: Wanted, own: float | None) -> int | 
 
 
 def _beats(other: Sought, one: Sought) -> bool:
-    """Whether another setting is as good in all printed numbers, and better in one."""
+    """Whether another setting is at least as good in all printed numbers, and better in at least one."""
 
     def printed(each: Sought) -> tuple[float, ...]:
         named = 1.0 if each.promises is None else each.promises.named.most

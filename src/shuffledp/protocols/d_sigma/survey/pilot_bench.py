@@ -151,7 +151,7 @@ class Bench:
         return found
 
     def _placement(self, stars: list[Integers]) -> Floats:
-        """Share of the attacker's own draws in which each slot held the person's own report."""
+        """Share of the attacker's own draws in which each slot looked at held the person's own report."""
         people, there = np.arange(len(self.neighbors))[:, None], self.neighbors >= 0
         found = np.zeros(self.neighbors.shape)
         for star in stars:

@@ -121,7 +121,10 @@ class Regional(ShuffleResult):
         return with_order_laws(statements, self.laws)
 
     def written(self, *, seeded: bool) -> dict[str, Any]:
-        """Dictionary of the sharpened estimates, the mixing of groups, and the odds of reidentification."""
+        """Dictionary of the sharpened estimates, the mixing of groups, and the odds of reidentification.
+
+        A seed undoes the shuffle: if ``seeded``, no odds are given, and the loss of the order is infinite.
+        """
         sharp = {"sharpened": rows} if (rows := self.sharpened.rows()) else {}
         if seeded:
             return sharp | {"mixing": self.mixing.to_dict() | {"alpha": "inf", "delta": 0.0}}

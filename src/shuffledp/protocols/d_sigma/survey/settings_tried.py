@@ -38,6 +38,8 @@ class Setting(Described):
 class Protected(Described):
     """Guarantees of a setting for its people, with the success of the naming attack beside them.
 
+    None of them depends on an answer.
+
     Args:
         named_most: largest chance with which anybody's report is named by who knows all answers: of the least hidden.
         named_median: that of half of the people, or less.
@@ -124,7 +126,10 @@ class Exploration(Described):
 
     @property
     def learned_error(self) -> float:
-        """Standard error of lambda, estimated from all settings together."""
+        """Standard error of lambda, estimated from all settings together.
+
+        The error of each setting alone is known from few draws.
+        """
         ours = [each.learned_error**2 for each in self.tried if each.is_ours]
         return math.sqrt(math.fsum(ours) / max(len(ours), 1))
 

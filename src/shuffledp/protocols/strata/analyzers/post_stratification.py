@@ -212,7 +212,10 @@ def _stratum(view: View, rows: slice, size: int) -> View:
 
 
 def _weighted(parts: list[Part], weights: Floats, analyzer: Analyzer[Any], together: Estimate) -> Estimate:
-    """Weighted average of the strata's estimates."""
+    """Weighted average of the strata's estimates.
+
+    ``together`` is the estimate of all reports without weights.
+    """
     numbers, first = np.array([part.num_reports for part in parts]), parts[0]
     share = numbers * weights / (numbers @ weights)
     if isinstance(first, FrequencySummary):  # whatever else an analyzer makes of frequencies is not linear

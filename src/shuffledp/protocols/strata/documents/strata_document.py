@@ -128,7 +128,7 @@ def _rounded(section: StratifiedSection, rounding: float, effect: float) -> str:
 
 
 def _regions(outcome: ColumnOutcome, stratified: Stratified, estimate: Estimate) -> Section:
-    """Section of all answers in all regions, as charts and rows; a fixed choice if they are too many."""
+    """Section of all answers in all regions, as charts and rows; if too many, a choice that ignores estimates."""
     name, scale = printable(str(stratified.section.by)), scale_of(outcome.release)
     people, overall, label = stratified.people, outcome.release.estimate, outcome.column.label
     targets, drawn_regions = len(overall.target), min(len(people), MOST_DRAWN)
@@ -154,7 +154,10 @@ def _regions(outcome: ColumnOutcome, stratified: Stratified, estimate: Estimate)
 
 
 def _left_out(targets: int, shown: int, regions: int, shown_regions: int, where: str) -> str:
-    """Note on the shown answers and regions if some are left out; "" if all are shown."""
+    """Note on the shown answers and regions if some are left out; "" if all are shown.
+
+    The choice does not depend on estimates.
+    """
     found = []
     if shown < targets:
         found.append(f"the first {count(shown)} of {count(targets)} answers as the task orders them")

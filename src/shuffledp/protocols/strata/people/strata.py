@@ -104,7 +104,7 @@ class Strata:
 
     @property
     def design_effect(self) -> float:
-        """Design effect of Kish: mean squared weight of the people over their squared mean weight."""
+        """Design effect of Kish: mean squared weight over squared mean weight of the people; 1 for equal weights."""
         if self.weight is None:
             return 1.0
         return design_effect(np.array(self.sizes), self.table[self.weight])
@@ -147,7 +147,7 @@ def _classes(region: Integers, weights: Floats, most: int) -> tuple[Integers, In
 
 
 def _ends(weights: Floats, most: int) -> list[int]:
-    """End of each class of ascending weights, at changes of weight near equal class sizes."""
+    """End of each class of ascending weights: the changes of weight nearest to equal class sizes."""
     people, parts = len(weights), np.arange(1, most) * len(weights) / most
     ties = np.append(np.flatnonzero(np.diff(weights)) + 1, people)
     after = np.searchsorted(ties, parts)

@@ -133,6 +133,8 @@ class StratifiedShuffler:
     ) -> View:
         """View with the stratum of each report as its label, shuffled inside each label.
 
+        The view's constructor permutes the reports of equal labels, which is the shuffle.
+
         Args:
             reports: one row per message, those of one person after each other, in the order of the strata's people.
             public: ignored (guarantee 2).

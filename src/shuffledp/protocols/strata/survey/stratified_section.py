@@ -33,7 +33,7 @@ _CLOSE = 1e-9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StratifiedSection(ShufflerSection):
-    """Table ``[shuffler]`` of a uniform shuffle inside strata, for a task with ``by`` or ``weight``."""
+    """Table ``[shuffler]`` of a uniform shuffle inside strata, for a task with ``by``, ``weight`` or both."""
 
     needs_strata: ClassVar[bool] = True
     in_words: ClassVar[str] = "a uniform shuffle inside strata"
@@ -247,7 +247,7 @@ class StrataPlan(FamilyPlan):
 
 
 def _people(table: Table, by: str | None, sizes: Sequence[int]) -> NDArray[np.int64]:
-    """Number of people in each region by name, or of all people without regions."""
+    """Number of people in each region, in the order of names; of all people without regions."""
     regions = np.zeros(len(table)) if by is None else table[by]
     _, region = np.unique(regions, return_inverse=True)
     return np.bincount(region, weights=sizes).astype(np.int64)

@@ -1,4 +1,4 @@
-"""Strata: parallel composition over disjoint people in public and fixed strata.
+"""Strata: parallel composition over disjoint people, in public strata that no answer changes.
 
 What is seen of different strata is independent, and one person's answer changes the reports of her own stratum alone.
 So she is guaranteed what a uniform shuffle of her stratum's people guarantees, and everybody what the smallest does:
@@ -84,7 +84,10 @@ class StrataUpper(Theorem):
         return self._least_or_most([says_nothing, *(each.curve(smallest, epsilons=epsilons) for each in fast)])
 
     def _best(self, model: ProtocolModel, delta: float) -> tuple[float, list[Theorem]]:
-        """Best epsilon for the smallest stratum, with its theorem, or the trivial theorem if none applies."""
+        """Best epsilon for the smallest stratum, and the first theorem that gives it.
+
+        Where no theorem applies, the epsilon is the trivial one, and the list is empty.
+        """
         smallest, anyway = _smallest(model), model.local.epsilon0 if self.kind.promises else 0.0
         applying = self._applying(model, delta)
         found = [(each.epsilon(smallest, delta=delta), each) for each in applying if not each.is_costly]
@@ -110,7 +113,7 @@ class StrataUpper(Theorem):
 
 
 class StrataLower(StrataUpper):
-    """Lower bound for strata: the largest lower bound for the smallest stratum."""
+    """Lower bound for strata: the largest lower bound for the smallest stratum, which holds for all strata."""
 
     id = "strata-lower"
     citation = "lower bounds for the people of the smallest stratum"
