@@ -146,7 +146,7 @@ def compose_pure(losses: Sequence[float], *, delta: float) -> float:
 
 
 def _messages(model: ProtocolModel) -> list[ProtocolModel]:
-    """Models that count as one release: one for each message that may differ between two answers.
+    """Models of the messages that may differ between two answers, each counted as one release.
 
     The protocol itself where people send one message.
     """

@@ -42,6 +42,8 @@ def held_to_lower_bounds(
 ) -> PrivacyStatement:
     """Upper bound unchanged, after a check that no lower bound contradicts it.
 
+    The check is made at its epsilon and delta; above 10^15 people none is made.
+
     Args:
         promise: what a theorem promises about the model.
         model: the protocol.

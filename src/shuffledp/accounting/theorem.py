@@ -1,6 +1,6 @@
 """Theorem as the accountant uses it: hypotheses, and epsilon at a delta or delta at an epsilon.
 
-The local guarantee is the first theorem.
+The local guarantee is here too, as a theorem of its own.
 """
 
 import math

@@ -18,11 +18,17 @@ class HypothesisError(InvalidParameterError):
 
 
 class UnsupportedModelError(ShuffleDPError, NotImplementedError):
-    """Combination of models about whose privacy no statement is known."""
+    """Combination of models about whose privacy no statement is known.
+
+    Neither that it is private is known, nor that it is not.
+    """
 
 
 class ContradictionError(ShuffleDPError, RuntimeError):
-    """Upper bound below a lower bound, which is a bug of the library; the message names both theorems."""
+    """Upper bound below a lower bound, which is a bug of the library; the message names both theorems.
+
+    It is never a mistake of the caller.
+    """
 
 
 class IncomparableError(ShuffleDPError, TypeError):

@@ -166,9 +166,10 @@ class Estimate(Shown):
         return -self.standard_error[first] * self.standard_error[second], None
 
     def joint(self, rows: NDArray[np.intp], *, population: bool) -> NDArray[np.float64] | None:
-        """Covariance matrix of the errors of these rows, shape (rows, rows); None unless it is normal and known.
+        """Covariance matrix of the errors of these rows, shape (rows, rows); None unless known.
 
-        They are about the people asked, or about a ``population``. None where it is not known how errors go together.
+        None too where the errors are not normal. They are about the people asked, or about a ``population``. None where
+        it is not known how errors go together.
         """
         if self.interval is not None or self.half_width is not None:
             return None

@@ -387,7 +387,7 @@ class Shuffler(Protocol):
 
 @runtime_checkable
 class Analyzer(Protocol[SummaryType]):
-    """Analyzer: summarizes views, then makes an estimate from the sum of the summaries."""
+    """Analyzer: estimates from the sum of summaries of views, which streamed and distributed runs add up."""
 
     def summarize(self, view: View) -> SummaryType:
         """Summary of a view."""

@@ -114,7 +114,7 @@ class DifferentialPrivacy(Guarantee):
         return "" if self.is_trivial else weakness_of(self.epsilon, "what one person answered")
 
     def implies(self, other: Guarantee) -> bool:
-        """True if the other guarantee has the same type and relation and no smaller epsilon or delta, or is trivial."""
+        """True if the other is trivial, or has the same type and neighbors and no smaller epsilon or delta."""
         if not isinstance(other, DifferentialPrivacy):
             return other.is_trivial
         if other.is_trivial:
@@ -238,7 +238,10 @@ class RenyiDP(Guarantee):
         return all(map(math.isinf, self.epsilons))
 
     def implies(self, other: Guarantee) -> bool:
-        """True if, for each epsilon of the other, this guarantee has no larger one at the same or a larger order."""
+        """True if, for each epsilon of the other, this guarantee has no larger one at the same or a larger order.
+
+        And for trivial guarantees; else both must have the same neighbors.
+        """
         if not isinstance(other, RenyiDP):
             return other.is_trivial
         here = list(zip(self.orders, self.epsilons, strict=True))

@@ -233,7 +233,7 @@ class FrequencyModel(LocalModel):
 
     @property
     def most_changed(self) -> int:
-        """Largest number of values that one of two reports supports and the other does not."""
+        """Largest number of values that only one of two reports supports, counted over both reports."""
         return self.domain_size
 
     @property

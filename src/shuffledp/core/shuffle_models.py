@@ -72,7 +72,7 @@ class DummyReports(Described):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SwapWindows(Described):
-    """Windows of people among whom a shuffle mixes one person, with the privacy cost of exchanging two people.
+    """Windows of people among whom a shuffle mixes one person (included), with the cost of exchanging two people.
 
     Within each window, of one of these ``sizes``, exchanging two people changes the probability of every permutation by
     at most a factor exp(c), c being its cost; this many ``people`` are mixed at least as well.

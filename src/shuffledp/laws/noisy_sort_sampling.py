@@ -281,7 +281,7 @@ def _log(chance: float) -> float:
 
 
 def gaussian_mu(alpha: float, delta: float) -> float:
-    """Largest mu, at most 60, at which `gaussian_delta` is at most ``delta``, by bisection.
+    """Largest mu, at most 60, at which `gaussian_delta` at ``alpha`` is at most ``delta``, by bisection.
 
     Of alpha 0 or more, and delta strictly between 0 and 1, 1e-200 or more; the errors are those of `gaussian_delta`.
 
@@ -304,7 +304,7 @@ def gaussian_mu(alpha: float, delta: float) -> float:
 
 
 def gaussian_alpha(mu: float, delta: float) -> float:
-    """Smallest alpha at which `gaussian_delta` is at most ``delta``, by bisection; or infinity.
+    """Smallest alpha at which `gaussian_delta` of ``mu`` is at most ``delta``, by bisection; or infinity.
 
     Of mu 0 or more, infinity included, and delta strictly between 0 and 1; the errors are those of `gaussian_delta`.
 

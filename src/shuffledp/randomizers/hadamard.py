@@ -132,7 +132,7 @@ class HadamardResponseModel(FrequencyModel):
     def most_changed(self) -> int:
         """Most values that only one of two columns supports.
 
-        They are those that another column has -1 for.
+        Of the first column, which has +1 in every row, and another one they are the values with -1 in their rows.
         """
         return _most_odd(self.domain_size + 1)
 

@@ -205,7 +205,7 @@ def check_integer_columns(columns: Mapping[str, NDArray[Any]], *names: str) -> N
 
 
 def check_range(lower: float, upper: float) -> None:
-    """Refuse an invalid range: ends outside -1e100 to 1e100, or less than 1e-100 apart."""
+    """Refuse an invalid range: ends must be from -1e100 to 1e100, and ``upper`` above ``lower`` by 1e-100 or more."""
     for name, value in (("lower", lower), ("upper", upper)):
         plain = value.item() if isinstance(value, np.generic) else value  # a float32 does not reach the limits
         if not (_is_number(value) and -_LARGEST <= plain <= _LARGEST):

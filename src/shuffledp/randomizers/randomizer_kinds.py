@@ -68,7 +68,7 @@ _OF_THE_DEVICE = ("epsilon0", "clip")  # keyword arguments that are no parameter
 
 
 def mechanisms(section: str = "randomizer") -> dict[str, type[Mechanism]]:
-    """Randomizers of one table of the task file, by kind, sorted. ``[randomizer]`` or ``[protocol]``."""
+    """Randomizers of one table of the task file (``[randomizer]`` or ``[protocol]``), sorted by kind."""
     return {kind: mechanism for kind, mechanism in sorted(KINDS.items()) if mechanism.section == section}
 
 

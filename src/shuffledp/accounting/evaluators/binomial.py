@@ -152,9 +152,10 @@ def _deviance_of(count: int, mean: float) -> float:
 
 
 def binomial_error(trials: int) -> float:
-    """Bound on the relative rounding error of `log_probability` and `tail_ratio` together.
+    """Bound on the relative rounding error of a probability and `tail_ratio` together.
 
-    Also for a chance that is itself rounded. Measured up to 25 standard deviations out: at most half of this.
+    The probability is exp of `log_probability`. Also for a chance that is itself rounded. Measured up to 25 standard
+    deviations out: at most half of this.
     """
     return 1e-12 + 1e-14 * math.sqrt(trials)
 

@@ -1,5 +1,7 @@
 """Privacy loss of one answer among clones: reports that look like it.
 
+It is evaluated from above, at any number of people.
+
 **A pair.** Of n - 1 other reports each is a clone with chance q; half of the C clones, at random, look like one answer
 and half like the other. With E = exp(epsilon0), e = exp(epsilon), N = C + 1 and k = floor(N (E - e) / ((E - 1) (e +
 1))), the delta given C = c is

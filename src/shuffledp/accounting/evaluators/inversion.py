@@ -99,8 +99,8 @@ def mean_positive_part(
 def _tilted(values: Floats, masses: Floats, users: int, errors: Floats) -> _Tilted:
     """Tilted variable, its tilt at the saddle point of the integrand on the real line.
 
-    The tilt l is near the least value of log E[exp(l S); not all 0] - 2 log l. Any tilt would do; a close one keeps
-    terms of the sum from cancelling. So bisection stops early.
+    The tilt l is near the saddle of log E[exp(l S); not all 0] - 2 log l, where the integrand is least for real l. Any
+    tilt would do; a close one keeps terms of the sum from cancelling. So bisection stops early.
     """
     largest, zero = float(values.max()), 1 - float(masses.sum())
     if zero < _LEAST_STILL:  # too few digits to use, and too small to matter
@@ -130,7 +130,7 @@ def _tilted(values: Floats, masses: Floats, users: int, errors: Floats) -> _Tilt
 
 
 def _bracket(tilted: _Tilted, noise: float) -> tuple[float, float, int]:
-    """Lower and upper bound on the mean, and the number of frequencies used.
+    """Lower and upper bound on the mean positive part, and the number of frequencies used.
 
     A normal variable of standard deviation ``noise`` is added.
     """
@@ -222,9 +222,9 @@ def _period(tilted: _Tilted, variance: float) -> tuple[float, float]:
 def _aliasing(tilted: _Tilted, variance: float, period: float, spread: float) -> float:
     """Bound on the aliasing error of an inversion with period L.
 
-    The sum over j != 0 of E[f(S + T + jL)], where f(s) = s_+ exp(-l s) <= 1 / (e l). For j > 0, S + T is above -jL/2,
-    and then f <= jL/2 exp(-l jL/2), since jL/2 >= 1/l; or it is below, with a chance of at most E[exp(-h (S + T))]
-    exp(-h jL/2). For j < 0, it must be above |j| L. Sums over j are geometric.
+    It bounds the sum over j != 0 of E[f(S + T + jL)] for the tilted S + T, where f(s) = s_+ exp(-l s) <= 1 / (e l). For
+    j > 0, S + T is above -jL/2, and then f <= jL/2 exp(-l jL/2), since jL/2 >= 1/l; or it is below, with a chance of at
+    most E[exp(-h (S + T))] exp(-h jL/2). For j < 0, it must be above |j| L. Sums over j are geometric.
     """
     tilt, half = tilted.tilt, period / 2
     decay = math.exp(-tilt * half)

@@ -326,8 +326,9 @@ class LawFamily:
     def _solve(self, curve: Callable[..., float], delta: float, start: float, aim: float) -> tuple[float, float]:
         """Bracket of the epsilon at which a curve falls to delta.
 
-        Unless the second end is the limit. One value may do for both, since only the side that is aimed at counts. One
-        pass for each look is a bound too, and mostly as good as any: more are made only where it is not.
+        The curve is above delta at the first end, not at the second (or that end is the limit). One value may do for
+        both, since only the side that is aimed at counts. One pass for each look is a bound too, and mostly as good as
+        any: more are made only where it is not.
         """
 
         def excess(epsilon: float, tolerance: float) -> float:

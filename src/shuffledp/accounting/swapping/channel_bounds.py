@@ -48,7 +48,7 @@ class SwapChannel:
         return sorted(found, key=self._telling, reverse=True)
 
     def epsilon(self, delta: float, *, limit: float) -> float | None:
-        """Epsilon below ``limit`` at which the bound of every pair is at most delta; None if none is found."""
+        """Epsilon below ``limit`` at which the bound of every pair is at most delta; None if a pair has none."""
         epsilon, choices = 0.0, None
         for pair in self.pairs:
             bound = partial(self.delta_of, pair)

@@ -1,5 +1,7 @@
 """Privacy profile of a pair of laws, as the convex envelope of points on a curve of delta.
 
+It holds in both directions, so that releases compose.
+
 The true profile H(g), g = exp(epsilon), is convex on all of (0, inf), at least 1 - g, and if its two directions are
 one, H(1/g) = 1 - 1/g + H(g)/g. So the lower convex hull of points (g, delta), of their mirror images (1/g, 1 - 1/g +
 delta/g), of (1/E, 1 - 1/E) and of (E, 0) is above H on [1/E, E], between points too. A hull of the points from 1 on

@@ -1,4 +1,4 @@
-"""Swap bound for any epsilon0-private randomizer, from epsilon0 and the number of people alone.
+"""Swap bound for any epsilon0-private randomizer, from epsilon0, the number of people and epsilon alone.
 
 The common part of all reports is unknown, except that its size W is from 1/E to 1, and densities against it from
 W to E W. In a cell from w1 to w2 of W, draws are at least Bin(donors, w1), and densities at most as spread as

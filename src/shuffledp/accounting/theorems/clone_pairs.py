@@ -95,7 +95,7 @@ def _limited_variation(model: ProtocolModel) -> Hypothesis:
 
 
 class VariationRatioCorrected(EvaluatedTheorem):
-    """Strong pair of clones, limited by a known total variation distance beta.
+    """Strong pair of clones, limited by a known bound beta on the total variation between two inputs.
 
     The paper reduces such randomizers to a pair of which the step for beta < (E-1)/(E+1) is not proven, and false for
     k-ary response (docs/errata.md). Corrected: the proof of `strong-pair` with the mass of its atoms, before the last

@@ -1,4 +1,6 @@
-"""k-ary randomized response in which people choose their own local loss: bounds on each central loss.
+"""k-ary randomized response in which people choose their own local loss: upper bounds on central losses.
+
+Each local loss has a central loss of its own, bounded from above.
 
 The bound E[F(M + 1)] of docs/theorems.md ("People with losses of their own"): F does not grow with the number M of
 uniform reports, so every count may be moved down: sums of binomial laws on a lattice, and F at the low ends of blocks.

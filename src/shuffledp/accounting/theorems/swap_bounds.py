@@ -124,7 +124,7 @@ class SwapBound(_SwapTheorem):
 
 
 class SwapBoundChannel(_SwapTheorem):
-    """Swap bound with a channel's own report laws, for every pair of inputs.
+    """Swap bound with a channel's own report laws, for every ordered pair of inputs.
 
     And for every input of the others.
     """
