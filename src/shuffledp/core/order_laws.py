@@ -13,7 +13,7 @@ from shuffledp.core.errors import InvalidParameterError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OrderLaw(Described):
-    """Law that bounds, in one release, the privacy loss about the order inside groups of about one size.
+    """Law that bounds, in one release, the privacy loss about the order inside each group of about one size.
 
     Args:
         smallest: people in the smallest of these groups, 2 or more.

@@ -28,7 +28,10 @@ _MOST_REMEMBERED = 16
 
 
 class SwapProfile(SwapBound):
-    """Swap bound as a curve of delta, joined with the curve of the strong pair."""
+    """Swap bound as a curve of delta, joined with the curve of the strong pair.
+
+    Where the swap bound says nothing, the strong pair does.
+    """
 
     is_vectorized = True
     is_costly = False
