@@ -247,7 +247,7 @@ class LikeliestSlots:
         return found[int(total.argmax())] if total.max() > 0 else assigned
 
     def _simulate(self, known: KnownAnswers, values: int) -> None:
-        """Simulate the slots of the targets' reports, with their frequencies and the other answers in these slots."""
+        """Simulate the slots of the targets' reports in each draw, their frequencies, and the other answers there."""
         people, slots = known.answers.size, np.arange(known.answers.size)
         answers, place = np.full((people, values), 0.5 / values), np.empty(people, dtype=np.int64)
         where = np.empty((self._num_draws, known.targets.size), dtype=np.int64)

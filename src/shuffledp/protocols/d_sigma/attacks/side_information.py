@@ -24,7 +24,7 @@ _MOST = np.iinfo(np.int64).max
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SideInformation:
-    """Public and privileged knowledge of the attacker about the people, without randomness or reports.
+    """Public and privileged knowledge of the attacker about the people, without any person's randomness or report.
 
     What is None is not known. Each attack says what it needs.
 

@@ -172,7 +172,7 @@ def _promised(best: Sought, sought: GroupsSought) -> Iterator[str]:
 
 
 def _left_out(best: Sought, sought: GroupsSought, groups: GroupsSection) -> Iterator[str]:
-    """Sentences on people whom no setting hides enough, and their places."""
+    """Sentences on people for whom a requirement is impossible at any alpha, and their places."""
     for name, number in best.limits.impossible.items():
         crowd = ""
         if name == "slot_chance" and sought.crowd:

@@ -74,7 +74,7 @@ class Sought(Described):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeftOut(Described):
-    """People of one place (or input row) for whom no setting meets the requirements.
+    """People of one place (or input row) for whom no alpha gives the wanted chance of naming a report.
 
     Args:
         people: how many.
