@@ -1,3 +1,3 @@
-"""Attacks on random walks: games against colluders and against observers of links."""
+"""Attacks on random walks: games with colluders and with observers of links."""
 
 import shuffledp.attacks  # noqa: F401 - its registry imports modules from here, and must begin first

@@ -93,7 +93,7 @@ def follow(traffic: Sequence[LinkCounts], num_users: int, person: int) -> Follow
 def naming_rate(
     shuffler: RandomWalkShuffler, *, person: int = 0, runs: int = 1000, source: RandomSource | None = None
 ) -> float:
-    """Share of runs in which traffic follows one person's report to the end with certainty.
+    """Share of runs in which traffic names one person's report, because no other was ever at its place.
 
     Where everybody passes on to everybody, oneself included, it is (1 - 1/n)^(t (n - 1)) on average.
 
@@ -117,7 +117,10 @@ def naming_rate(
 
 
 def _follower(shuffler: RandomWalkShuffler, person: int) -> Callable[[Integers], Followed]:
-    """Function from a trace of walks to the law of the followed report."""
+    """Function from a trace of walks to the law of the followed report.
+
+    It is constant if traffic does not depend on the trace.
+    """
     if shuffler.slots is None:
         return lambda trace: follow(traffic_of(shuffler, trace), shuffler.num_users, person)
     always = follow(_envelopes(shuffler), shuffler.num_users, person)

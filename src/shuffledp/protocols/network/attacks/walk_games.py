@@ -65,7 +65,10 @@ class WalkGame(CentralGame):
 
     @classmethod
     def parts_of(cls, shuffler: Shuffler) -> Sequence[int]:
-        """Sizes of the parts of a graph between which no report moves."""
+        """Sizes of the parts of a graph between which no report moves.
+
+        A claim may be that of the part that hides worst.
+        """
         graphs = cast(RandomWalkShuffler, shuffler).graphs
         sizes: list[int] = np.bincount(union(graphs).components).tolist() if graphs else []
         return sizes
@@ -76,7 +79,10 @@ class WalkGame(CentralGame):
         return cast(RandomWalkShuffler, self.pipeline.shuffler)
 
     def different(self, pairs: Sequence[NeighboringInputs]) -> Sequence[NeighboringInputs]:
-        """Pairs of answers, for the most exposed person and the named person."""
+        """Pairs of answers, for the most exposed person and the named person.
+
+        Once if these are the same; people who are known to collude are left out.
+        """
         worst, named = most_exposed(self.shuffler), self.shuffler.colluders
         return [
             replace(pair, person=person)
@@ -233,7 +239,7 @@ class WalkReader:
 
 
 def _handing_in(others: Floats, most: int) -> tuple[Floats, Floats]:
-    """Chance by place that a held report is handed in, and the expected share of dummies there.
+    """Chance by place that a held report is handed in, and the expected share of dummies there without it.
 
     Of N others, Poisson distributed: E min(1, B / (1 + N)), where E 1 / (1 + N) = (1 - exp(-mean)) / mean; and
     E max(0, B - N) / B.
@@ -308,7 +314,7 @@ class SightingReader:
         self._unseen = float(_log(unseen[inputs.person]))
 
     def score(self, columns: Mapping[str, NDArray[Any]], trace: Integers) -> float:
-        """Log-likelihood ratio of the sightings and their reports; 0 without any."""
+        """Log-likelihood ratio of the sightings and their reports, as in "bags"; 0 without any."""
         received = np.isin(trace[1:], self.colluders) & (trace[1:] != trace[:-1])
         reports = np.flatnonzero(received.any(axis=0))
         reports = reports[~np.isin(reports, self.colluders)]
@@ -356,7 +362,7 @@ class OnionReader:
         return found
 
     def _own_from(self, rounds: int, place: int) -> Floats:
-        """Log expected number at each place of the followed report, since a colluder handed it on.
+        """Log expected numbers by place of the followed report, which left the colluders at this round and place.
 
         After 0 rounds: it was not in their hands in the first.
         """

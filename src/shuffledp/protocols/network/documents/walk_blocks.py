@@ -35,7 +35,7 @@ def chance_of(exposure: float) -> str:
 
 
 def churn_sentence(churn: "PlannedChurn | None", rounds: int) -> str:
-    """Sentence on the gate and the recorded attendance; "" without either."""
+    """Sentence on the gate and the recorded attendance; "" where all are online, or attendance is unknown."""
     if churn is None or churn.is_unknown:
         return ""
     recorded = churn.recorded
@@ -94,7 +94,7 @@ def _times(number_of: int) -> str:
 
 
 def _how_long(opened: tuple[int, ...]) -> str:
-    """Words on the rounds until the gate opened in simulations."""
+    """Words on the rounds until the gate opened in simulations, as an estimate."""
     if not opened:
         return ""
     rounds, shut = sorted(each for each in opened if each), opened.count(0)
@@ -138,7 +138,7 @@ def _slots_in_words(slots: Sequence[int]) -> str:
 
 
 def held_bars(walked: "Walked") -> Iterable[Block]:
-    """Bars of the numbers of people who handed in none, one, two or more reports."""
+    """Bars of people who handed in no report, one, two and so on; the last bar is for all larger ones."""
     people, shown, rest = sum(walked.held), list(walked.held[:_MOST_BARS]), sum(walked.held[_MOST_BARS:])
     names = [count(number_of) for number_of in range(len(shown))]
     if rest:
@@ -171,7 +171,10 @@ def walk_section(plan: "WalksPlan", passed: str, lead: str, *further: Block) -> 
 
 
 def trust_blocks(plan: "WalksPlan", epsilon0: float, *, onion: bool = False) -> Iterable[Block]:
-    """Text on the guarantee if people collude or messages are watched."""
+    """Text on the guarantee if people collude or messages are watched.
+
+    For onions: if more people collude than are counted.
+    """
     yield Text("If trust fails", Role.HEADING, on=PAGE)
     who = "more people than are counted who tell" if onion else "a neighbor who tells"
     watcher = "" if plan.links else ", and against somebody who watches all messages,"

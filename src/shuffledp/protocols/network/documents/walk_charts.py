@@ -37,7 +37,7 @@ def rounds_chart(plan: NetworkPlan, *, epsilon0: float, withdrawn: bool) -> Char
 
 
 def _rounds(plan: NetworkPlan, epsilon0: float, *, withdrawn: bool) -> Panel:
-    """Panel with a dot for each number of rounds, and its cost on top."""
+    """Panel with a dot for each computed number of rounds, and its cost on top."""
     drawn = [row for row in plan.by_rounds if row.rounds > 0]
     lowest = min([plan.uniform, *(row.epsilon for row in drawn)])
     x = Axis(label="rounds", ends=(drawn[0].rounds * 0.9, drawn[-1].rounds * 1.1), is_log=True, is_short=True)
@@ -61,7 +61,10 @@ def _epsilon(least: float, most: float) -> Axis:
 
 
 def _limits(x: Axis, uniform: float, epsilon0: float, *, above: float) -> tuple[Mark, ...]:
-    """Reference lines of a chart: dashed for a uniform shuffle, with its name, and dotted for no shuffle."""
+    """Reference lines of a chart: dashed for a uniform shuffle, with its name, and dotted for no shuffle.
+
+    The name is ``above`` its line, in pixels.
+    """
     first, last = x.ends or (1.0, 1.0)
     return (
         Line(x=(first, last), y=(uniform, uniform), color="green", dash="dashed"),
@@ -72,7 +75,7 @@ def _limits(x: Axis, uniform: float, epsilon0: float, *, above: float) -> tuple[
 
 
 def designs_chart(found: OverlayDesigns) -> Chart:
-    """Chart of overlays and random graphs: messages sent, epsilon, and exposure to colluders."""
+    """Chart of overlays and of rounds on a random graph: messages sent, epsilon, and exposure to colluders."""
     chosen = found.chosen
     beside = "; dots: rounds on a random graph, to compare with" if found.random_graph else ""
     return Chart(

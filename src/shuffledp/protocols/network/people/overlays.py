@@ -214,7 +214,7 @@ class OverlayRound:
         return np.broadcast_to(reached, self.grid.shape).reshape(-1)
 
     def contacts_of(self, person: int) -> Integers:
-        """Other people who may send to this person, or receive, in this round; ascending."""
+        """Other people who may send to this person, or receive from this person, in this round; ascending."""
         cell, starts = int(self.overlay.cells[person]), self.overlay.starts
         first = cell - cell // self.below % self.size * self.below
         cells = first + self.below * np.arange(self.size)
@@ -259,6 +259,8 @@ def most_rounds(num_users: int) -> int:
 def fitting_sizes(num_users: int, num_rounds: int) -> tuple[int, ...]:
     """Nearly equal group sizes for this number of people and rounds, the smallest first.
 
+    Each is as large as possible after the ones before it.
+
     Args:
         num_users: 2 or more.
         num_rounds: from 1 to `most_rounds`.
@@ -272,7 +274,7 @@ def fitting_sizes(num_users: int, num_rounds: int) -> tuple[int, ...]:
 
 
 def _even_factors(number: int, count: int, least: int = 2) -> tuple[int, ...] | None:
-    """Ascending factors of a number with the smallest sum, each at least ``least``; None if impossible."""
+    """Ascending ``count`` factors of a number with the smallest sum, each at least ``least``; None if impossible."""
     if count == 1:
         return (number,) if number >= least else None
     found: tuple[int, ...] | None = None

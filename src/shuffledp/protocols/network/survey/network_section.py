@@ -268,7 +268,10 @@ class NetworkSection(LinkKeys, HandIn, GraphKeys, ShufflerSection):
             )
 
     def could_have_made(self, view: View) -> bool:
-        """Whether each person hands in the number of reports that the protocol requires."""
+        """Whether each person hands in the number of reports that the protocol requires.
+
+        Graphs are not checked here.
+        """
         shuffle = view.shuffle
         if view.labels is None or not isinstance(shuffle, RandomWalkShuffleModel) or not self.describes(shuffle):
             return False
@@ -301,7 +304,7 @@ class NetworkSection(LinkKeys, HandIn, GraphKeys, ShufflerSection):
         return bool(shuffle.slots) and (shuffle.slots, shuffle.surplus) == (given, self.surplus)
 
     def num_colluding(self, num_users: int) -> int:
-        """Number of people who may collude, rounded up, plus the fake senders."""
+        """Number of people who may collude, rounded up, plus the fake senders; at most ``num_users``."""
         return min(math.ceil(self.colluding * num_users) + self.fakes, num_users)
 
 

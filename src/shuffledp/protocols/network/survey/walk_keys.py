@@ -125,7 +125,10 @@ class LinkKeys:
     surplus: str = SURPLUS[0]
 
     def check_links(self, dropouts: float) -> None:
-        """Refuse slots without constant links, and dropouts with constant links."""
+        """Refuse slots without constant links, and dropouts with constant links.
+
+        With constant links missing messages are seen.
+        """
         validate.one_of(LINKS, links=self.links)
         validate.one_of(SURPLUS, surplus=self.surplus)
         if self.links == LINKS[0]:

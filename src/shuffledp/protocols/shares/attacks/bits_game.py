@@ -13,7 +13,10 @@ from shuffledp.core.sum_models import BitSumModel
 
 
 class BitsGame(CentralGame):
-    """Game about counted bits, scored by the number of ones in the view."""
+    """Game about counted bits, scored by the number of ones in the view.
+
+    The likelihood ratio rises with it.
+    """
 
     name = "bits"
     scores = ("ones",)

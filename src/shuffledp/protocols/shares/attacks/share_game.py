@@ -52,13 +52,16 @@ def _same_places(grid: NDArray[np.int64], laws: _Laws) -> float:
 
 
 def _own_place(grid: NDArray[np.int64], laws: _Laws) -> float:
-    """Log-likelihood ratio of the shares at the first place of every round, as if nothing was shuffled."""
+    """Log-likelihood ratio of the shares at the first place of every round, as if nothing was shuffled.
+
+    They are the first person's shares if nothing is shuffled.
+    """
     first, second = _of_places(grid, laws)
     return float(first[0] - second[0])
 
 
 def _of_places(grid: NDArray[np.int64], laws: _Laws) -> tuple[Floats, Floats]:
-    """Log-likelihood ratio by place that its shares are the first person's, for both data sets."""
+    """Log-likelihood ratio by place that its shares are the first person's and not another's, for both data sets."""
     sums = grid.sum(axis=1) % laws.first.shape[1]
     others = np.take_along_axis(laws.others, sums, axis=1)
     first, second = (np.take_along_axis(law, sums, axis=1) - others for law in (laws.first, laws.second))
@@ -66,7 +69,10 @@ def _of_places(grid: NDArray[np.int64], laws: _Laws) -> tuple[Floats, Floats]:
 
 
 def _combinations(grid: NDArray[np.int64], laws: _Laws) -> float:
-    """Score over all choices of one share from every round, by their sums."""
+    """Score over all choices of one share from every round, by their sums.
+
+    Each choice counts by the likelihood that its sum is the first person's. 0 where the modulus is too large.
+    """
     coordinates, _, people = grid.shape
     modulus = laws.first.shape[1]
     if modulus > _MOST_COMBINED:
@@ -177,7 +183,7 @@ class ShareReader:
         return _Laws(*map(self._logs, (first * one, second * one, others * one, first * crowd, second * crowd)))
 
     def _placed(self, answer: Any, angles: Floats) -> Transform:
-        """Fourier transform of an answer's rounded place on the grid; shape (dimension, angles)."""
+        """Fourier transform of an answer's place on the grid, rounded at random; shape (dimension, angles)."""
         model = self.model
         places = (np.reshape(np.asarray(answer, dtype=np.float64), (-1, 1)) - model.lower) / model.step
         below = np.floor(places + _LEAST * model.precision)

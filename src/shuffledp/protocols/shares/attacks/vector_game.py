@@ -15,7 +15,10 @@ from shuffledp.protocols.shares.analyzers.sums import SumAnalyzer
 
 
 class VectorsGame(CentralGame):
-    """Game about sums of vectors, scored by the noisy sum along the differing direction."""
+    """Game about sums of vectors, scored by the noisy sum along the differing direction.
+
+    In that direction the likelihood ratio of Gaussian noise rises.
+    """
 
     name = "vectors"
     scores = ("along",)
@@ -27,7 +30,7 @@ class VectorsGame(CentralGame):
 
     @classmethod
     def worst_inputs(cls, model: LocalModel) -> Sequence[NeighboringInputs]:
-        """Pair of opposite vectors of the largest length, other people's vectors 0; see `Game.worst_inputs`."""
+        """Opposite vectors of the largest length along the diagonal, all others 0; see `Game.worst_inputs`."""
         vectors = cast(GaussianShareModel, model)
         each = vectors.upper / math.sqrt(vectors.dimension) * (1 - 1e-12)
         first, second, others = ((value,) * vectors.dimension for value in (each, -each, 0.0))

@@ -26,7 +26,10 @@ class SumPlanDocument(ColumnPlanDocument):
         return cast(ProtocolSection, self.column.column.randomizer).epsilon
 
     def limits(self, expected: int) -> str:
-        """Sentence on the fewest people, whose noise is enough, and on the most people."""
+        """Sentence on the fewest people, whose noise is enough, and on the most people.
+
+        Also on the promise if only the fewest answer, where that is a weaker one.
+        """
         least = cast(HostedPlan | CountedBitsPlan, self.column.of_question).least_people
         numbers = f"exactly {expected:,}" if least == expected else f"{least:,} to {expected:,}"
         stated = self.column.statements[0].guarantee
@@ -63,7 +66,10 @@ class CountedBitsPlanDocument(SumPlanDocument):
 
     @property
     def relation(self) -> str:
-        """Words before the expected error that mark it as an upper bound."""
+        """Words before the expected error that mark it as an upper bound.
+
+        It is a bound since the error of rounding depends on the values.
+        """
         return "at most"
 
     @property

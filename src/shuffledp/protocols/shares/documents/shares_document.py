@@ -68,7 +68,10 @@ class ProtocolPlanDocument(SumPlanDocument):
 
     @property
     def rounds(self) -> bool:
-        """Whether answers are rounded, so that only an upper bound on the error is known."""
+        """Whether answers are rounded, so that only an upper bound on the error is known.
+
+        The error of rounding depends on the values.
+        """
         return self.chosen.error.standard_error > self.protocol.noise_error
 
     @property

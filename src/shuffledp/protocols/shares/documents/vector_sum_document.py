@@ -22,7 +22,10 @@ class VectorSumPlanDocument(SumPlanDocument):
 
     @property
     def relation(self) -> str:
-        """Words before the expected error that mark it as an upper bound."""
+        """Words before the expected error that mark it as an upper bound.
+
+        It is a bound since the error of rounding depends on the values.
+        """
         return "at most"
 
     @property

@@ -40,7 +40,7 @@ def ways_section(plan: Plan, column: ColumnPlan) -> Section | None:
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """Planned mean or sum: its column, the task's people, and section."""
+    """Planned mean or sum: its column, place among the task's columns, people, and section."""
 
     column: str
     place: int

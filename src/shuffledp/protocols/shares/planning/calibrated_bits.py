@@ -1,4 +1,4 @@
-"""Calibration of counted bits: fewest private bits with the required error of the sum."""
+"""Calibration of counted bits: the fewest bits for a private sum with an error of at most the given one."""
 
 import math
 from bisect import bisect_left
@@ -28,7 +28,7 @@ def counted_bits(
     dropout_fraction: float = 0.0,
     clip: bool = False,
 ) -> CountedBits:
-    """Private counted-bits randomizer with the fewest bits per person and an error of at most ``error``.
+    """Counted-bits randomizer with the fewest bits per person for private sums with an error of at most ``error``.
 
     Guarantees:
         1. What it sends through one buffer is (epsilon, delta)-private by the theorem "counted-bits" (of a uniform

@@ -42,7 +42,7 @@ def vector_sum(
     hosts: Hosts | None = None,
     clip: bool = False,
 ) -> VectorSum:
-    """Private vector-sum randomizer with the finest grid and the fewest certified messages.
+    """Vector-sum randomizer with the finest grid and the fewest messages that are certified to make sums private.
 
     Guarantees:
         1. What it sends through independent rounds whose shuffles are as promised (but for one of each block, or
@@ -133,7 +133,7 @@ class _Target:
     delta: float
 
     def largest_square(self, each: float) -> int:
-        """Largest squared length, in squared grid steps, hidden by one person's noise parameter ``each``."""
+        """Largest squared length, in squared grid steps, that noise of parameter ``each`` per person hides."""
         ratio, total = self.releases * not_gaussian(self.people, each, self.dimension), self.people * each
         if self.epsilon <= 2 * ratio or total < 4:
             return 0

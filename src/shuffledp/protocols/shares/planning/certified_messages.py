@@ -76,7 +76,7 @@ def split_and_mix(
     hosts: Hosts | None = None,
     clip: bool = False,
 ) -> SplitAndMix:
-    """Private split-and-mix randomizer with the fewest certified messages.
+    """Split-and-mix randomizer with the fewest messages that are certified to make sums private.
 
     Guarantees:
         1. What it sends, through shuffles as promised (but for one round of each coordinate, or ``hosts.colluding`` of
@@ -212,7 +212,7 @@ def _fewest(model: SplitAndMixModel, hosts: Hosts, delta: float, imperfection: f
 
 
 def fewest_shares(hosts: Hosts, certified: Callable[[int], bool]) -> int | None:
-    """Fewest certified shares of a value, in equal parts for the hosts; None if 1024 are too few.
+    """Fewest certified shares of a value, in equal parts for the hosts; None if none are found up to 1024.
 
     By bisection below the first power of two that is enough for a host, as more messages never mix worse.
     """

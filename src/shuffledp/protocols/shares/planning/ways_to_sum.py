@@ -1,4 +1,4 @@
-"""Ways to a mean of numbers at one central loss: by local reports, a shuffler, shares, or a curator."""
+"""Ways to a mean of numbers at one central loss: local reports, one or many shuffled messages, or a curator."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence

@@ -170,7 +170,10 @@ class HostedShareModel(ShareModel):
 
     @property
     def trust(self) -> tuple[Trust, ...]:
-        """Trust assumptions: no party adds up the messages of one person."""
+        """Trust assumptions: no party adds up the messages of one person.
+
+        Of several hosts, not even the shuffler has all of them.
+        """
         return (Trust.ALL_SHARES,) if self.hosts.number == 1 else (Trust.SHARES_APART,)
 
     def _check_hosts(self) -> None:

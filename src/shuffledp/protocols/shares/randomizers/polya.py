@@ -76,7 +76,10 @@ def polya_noise(
 
 
 def _num_jumps(rate: Fraction, noise_users: int, count: int, source: RandomSource) -> int:
-    """Poisson number of jumps, as a sum over chunks of people."""
+    """Poisson number of jumps, as a sum over chunks of people.
+
+    All chunks are of equal size except the last.
+    """
     mean = -2 * math.log(-math.expm1(-float(rate))) / noise_users if rate < 30 else 0.0
     chunk = count if mean * count <= _MOST_JUMPS else max(1, int(_MOST_JUMPS / mean))
     whole, rest = divmod(count, chunk) if count else (0, 0)
@@ -97,7 +100,7 @@ def _poisson(rate: Fraction, shares: Fraction, count: int, source: RandomSource)
 
 @functools.lru_cache(maxsize=64)
 def _table(rate: Fraction, shares: Fraction) -> NDArray[np.uint64]:
-    """Distribution function in units of 2^-64, rounded down, up to its last unit below 1."""
+    """Distribution function in units of 2^-64, rounded down, until it is at most one unit below 1."""
     scale, digits = 2**_WORD_BITS, _DIGITS
     while True:
         with localcontext(precise(digits)):
@@ -167,7 +170,10 @@ def _random_bits(widths: NDArray[np.int64], source: RandomSource) -> NDArray[np.
 
 
 def _block_coins(block: NDArray[np.int64], size: NDArray[np.int64], source: RandomSource) -> NDArray[np.bool_]:
-    """Coins of probability 2^block / size, by rejection of random integers."""
+    """Coins of probability 2^block / size, by rejection of random integers.
+
+    Integers below 2^(block + 1) are drawn until one is below the size.
+    """
     heads = np.empty(block.size, dtype=np.bool_)
     pending = np.arange(block.size)
     while pending.size:

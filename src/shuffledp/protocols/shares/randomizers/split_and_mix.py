@@ -120,7 +120,10 @@ class SplitAndMixModel(HostedShareModel, LaplaceShareModel):
 
     @property
     def report_bits(self) -> int:
-        """Size of one message in bits: the bits of a residue."""
+        """Size of one message in bits: the bits of a residue.
+
+        The round is known from the shuffle that carries it.
+        """
         return (self.modulus - 1).bit_length()
 
     @property
@@ -169,7 +172,7 @@ class SplitAndMixModel(HostedShareModel, LaplaceShareModel):
                 raise InvalidParameterError(f"{name} must be in range({limit}) in every report; got one beyond.")
 
     def decode(self, residues: tuple[int, ...], people: int) -> NDArray[np.float64]:
-        """Decoded sums in units of the values; each residue stands for a number in the window of possible sums.
+        """Decoded sums in units of the values; each residue stands for a number in the window around possible sums.
 
         The window reaches as far below 0 as above people * precision: up to (q + people * precision) / 2, which is
         3 n p / 2 if all people come and q = 2 n p.
@@ -188,7 +191,10 @@ class SplitAndMixModel(HostedShareModel, LaplaceShareModel):
         return self.step**2 * polya.noise_variance(float(self.rate), people / self.noise_users)
 
     def sum_margin(self, people: int, level: float) -> float:
-        """Half-width of the interval at this level, from the law of the noise and the largest rounding error."""
+        """Half-width of the interval at this level, from the law of the noise and the largest rounding error.
+
+        The rounding error counts as a normal number.
+        """
         rate, rounding = float(self.rate), self._rounding(people)
         return self.step * polya.central_interval(rate, people / self.noise_users, rounding, level)
 

@@ -183,7 +183,7 @@ class VectorSumModel(HostedShareModel, GaussianShareModel):
 
 
 def check_norm(largest_norm: float) -> None:
-    """Refuse bounds on lengths with squares that overflow or underflow."""
+    """Refuse bounds on lengths if their squares, or the squares of grid steps, overflow or underflow."""
     validate.positive(largest_norm=largest_norm)
     if not 1 / _LARGEST_NORM <= largest_norm <= _LARGEST_NORM:
         raise invalid(f"from {1 / _LARGEST_NORM:g} to {_LARGEST_NORM:g}", largest_norm=largest_norm)
@@ -195,7 +195,7 @@ def least_modulus(num_users: int, scale: float, share_variance: float) -> int:
 
 
 class VectorSum(Mechanism):
-    """Randomizer for sums and means of vectors, with little more than a trusted curator's Gaussian noise.
+    """Randomizer for sums and means of bounded vectors, with little more than a trusted curator's Gaussian noise.
 
     A vector is scaled to grid steps and rounded without bias, so that its length is below a bound for sure
     (`rounded_in_pairs`). Each coordinate gets a discrete Gaussian share of noise, and is split into ``num_shares``
@@ -257,6 +257,8 @@ class VectorSum(Mechanism):
     def randomize(self, values: ArrayLike, *, source: RandomSource | None = None) -> Reports:
         """Reports of shares of vectors, person after person and block after block.
 
+        Shares of one block are next to each other.
+
         Memory grows with the number of vectors: give a part of them at a time where there are many.
 
         Args:
@@ -300,7 +302,7 @@ def _shares(secrets: NDArray[np.int64], model: VectorSumModel, source: RandomSou
 
 
 def as_bounded_vectors(values: ArrayLike, dimension: int, *, norm: float, clip: bool) -> NDArray[np.float64]:
-    """New array of vectors with a length of ``norm`` at most; longer ones are shortened or refused."""
+    """New array of vectors of length at most ``norm``; longer ones are shortened if ``clip``, else refused."""
     vectors = as_rows(values, dimension)
     finite, long = np.isfinite(vectors).all(axis=1), lengths_of(vectors) > norm
     refused = ~finite if clip else ~finite | (lengths_of(vectors) > norm * (1 + _TOLERANCE))

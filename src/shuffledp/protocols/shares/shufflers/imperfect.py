@@ -62,7 +62,7 @@ class ImperfectShuffleModel(ColludingShuffleModel):
 
     @property
     def is_uniform(self) -> bool:
-        """Whether every order is equally likely: True without imperfection."""
+        """Whether every order is equally likely: True without imperfection and without colluders."""
         return self.imperfection == 0 and self.num_colluding == 0
 
     def to_dict(self) -> dict[str, Any]:
@@ -77,14 +77,20 @@ class ImperfectShuffleModel(ColludingShuffleModel):
         return self.num_users * self.messages_per_round
 
     def swap_windows(self) -> tuple[SwapWindows, ...]:
-        """Swap window of all honest people, at the cost of the imperfection; none for several messages."""
+        """Swap window of all honest people, at the cost of the imperfection; none for several messages.
+
+        The imperfection is the cost of exchanging any two.
+        """
         if self.messages_per_round > 1:
             return ()
         size = max(1, self.num_honest)
         return (SwapWindows(sizes=(size,), costs=(self.imperfection,), people=self.num_users),)
 
     def position_laws(self) -> tuple[PositionLaw, ...]:
-        """Position law of the Mallows order: one place is likelier, all other places are equal."""
+        """Position law of the Mallows order: one place is likelier, all other places are equal.
+
+        Only if the order is not reordered and nobody colludes.
+        """
         if self.messages_per_round > 1:
             return ()
         if self.num_colluding or self.reordered or self.construction != "cayley" or self.num_users == 1:
@@ -189,6 +195,8 @@ class ImperfectShuffler:
         source: RandomSource | None = None,
     ) -> View:
         """View with the reports in a random order from `draw`, labeled by place.
+
+        Place k holds the report of the person ``draw(...)[k]``.
 
         The arguments are those of `UniformShuffler.shuffle`, one row per person.
 
@@ -316,7 +324,7 @@ class ComposedShuffler(ImperfectShuffler):
         validate.instance_of(ImperfectShuffler, first=self.first)
 
     def model(self, num_users: int) -> ImperfectShuffleModel:
-        """Model of the first shuffle, marked as reordered."""
+        """Model of the first shuffle, with its assumptions, marked as reordered."""
         return replace(self.first.model(num_users), reordered=True)
 
     def draw(self, num_reports: int, *, source: RandomSource | None = None) -> Integers:

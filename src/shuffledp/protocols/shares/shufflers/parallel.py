@@ -50,7 +50,7 @@ class ParallelShuffleModel(ShuffleModel):
 
     @property
     def passage(self) -> str:
-        """Words for the way of the reports through parallel rounds."""
+        """Words for the way of the reports, with the number of rounds side by side if several."""
         several = f"through {self.num_rounds:,} {self.round.kind} rounds side by side"
         return self.round.passage if self.num_rounds == 1 else several
 
@@ -71,7 +71,10 @@ class ParallelShuffleModel(ShuffleModel):
 
     @property
     def is_uniform(self) -> bool:
-        """Whether the shuffle is uniform: True for a single uniform round only."""
+        """Whether the shuffle is uniform: True for a single uniform round only.
+
+        With several rounds, the round of a message is visible.
+        """
         return self.num_rounds == 1 and self.round.is_uniform
 
     @property
@@ -80,7 +83,10 @@ class ParallelShuffleModel(ShuffleModel):
         return self.round.imperfection
 
     def swap_windows(self) -> tuple[SwapWindows, ...]:
-        """Swap windows of a single round; none for several rounds."""
+        """Swap windows of a single round; none for several rounds.
+
+        They do not cover several messages of one person.
+        """
         return self.round.swap_windows() if self.num_rounds == 1 else ()
 
     @property
@@ -113,6 +119,8 @@ class ParallelShuffleModel(ShuffleModel):
 @dataclass(frozen=True)
 class ParallelShuffler:
     """Shuffler by rounds: the first messages of all users, then their next ones, and so on.
+
+    Each round has fresh randomness.
 
     Guarantees:
         1. The orders of different rounds are independent.

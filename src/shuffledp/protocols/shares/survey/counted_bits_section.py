@@ -58,7 +58,10 @@ class CountedBitsPlan(FamilyPlan):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CountedBitsSection(RangeOrTwoAnswers, ProtocolSection):
-    """Table ``[protocol]`` of counted bits: sums and means that few liars cannot spoil."""
+    """Table ``[protocol]`` of counted bits: sums and means that few liars cannot spoil.
+
+    The task sets ``circumstances``.
+    """
 
     kind: ClassVar[str] = "counted-bits"
     mechanism: ClassVar[type[Mechanism]] = CountedBits

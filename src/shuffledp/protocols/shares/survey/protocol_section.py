@@ -80,11 +80,14 @@ class ProtocolSection(MeanQuestion):
 
     @classmethod
     def members(cls) -> dict[str, type[Self]]:
-        """Section classes by kind, sorted."""
+        """Section classes by kind, sorted.
+
+        No section is generated from a registry, since each is solved from a task.
+        """
         return super(Question, cls).members()
 
     def within(self, circumstances: Circumstances) -> Self:
-        """Section as part of a task; refuses parameters that cannot be certified there."""
+        """Section as part of a task; refuses, before a collection, parameters that cannot be certified there."""
         if circumstances.imperfection is None:
             raise InvalidParameterError(
                 f"{self.title} kind {self.kind!r} must go with a shuffler that hides who sent what, and says how well: "
@@ -133,7 +136,7 @@ class ProtocolSection(MeanQuestion):
         """Variance of one value under the assumption of `expected_values`."""
 
     def expected_error(self, num_users: int) -> ExpectedError:
-        """Expected errors, from the noise and the largest rounding error."""
+        """Expected errors, from the noise and the largest error that rounding can add for any values."""
         unit = self.unit_of(num_users)
         noise = math.sqrt(self.randomizer().model.sum_variance(num_users))
         return ExpectedError(
@@ -172,7 +175,10 @@ class ProtocolSection(MeanQuestion):
 
     @classmethod
     def planned(cls, epsilon0: float, numbers: Mapping[str, float]) -> dict[str, Any]:
-        """Keys of the table for a range, with noise that does not count on ``colluders``."""
+        """Keys of the table for a range, with noise that does not count on ``colluders``.
+
+        The ``colluders`` are counted among all ``people``.
+        """
         share = math.ceil(1e6 * numbers["colluders"] / numbers["people"]) / 1e6
         dropout = {"dropout_fraction": share} if share else {}
         return {"epsilon": epsilon0, "lower": numbers["lower"], "upper": numbers["upper"], **dropout}
@@ -214,7 +220,10 @@ class HostedPlan(FamilyPlan):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostedSection(ProtocolSection):
-    """Keys on the hosts of the shuffles, left out of the table at their defaults."""
+    """Keys on the hosts of the shuffles, left out of the table at their defaults.
+
+    Digests of older tasks stay the same in this way.
+    """
 
     buffers: str = "message"
     hosts: int = 1

@@ -61,7 +61,10 @@ class ProtocolPlan(HostedPlan):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SplitAndMixSection(RangeOrTwoAnswers, HostedSection):
-    """Table ``[protocol]`` of split and mix: sums and means with a trusted curator's error."""
+    """Table ``[protocol]`` of split and mix: sums and means with a trusted curator's error.
+
+    The task sets ``circumstances``.
+    """
 
     kind: ClassVar[str] = "split-and-mix"
     mechanism: ClassVar[type[Mechanism]] = SplitAndMix
@@ -94,7 +97,10 @@ class SplitAndMixSection(RangeOrTwoAnswers, HostedSection):
         return self.without_ends(super(SplitAndMixSection, self).to_dict())
 
     def page_fields(self, columns: Sequence[str]) -> list[dict[str, Any]]:
-        """Form field for a number or one of two answers; none for lists."""
+        """Form field for a number or one of two answers; none for lists.
+
+        The page cannot ask for lists.
+        """
         return super(SplitAndMixSection, self).page_fields(columns) if self.dimension == 1 else []
 
     def targets_of(self, column: str) -> tuple[str, ...]:
@@ -139,7 +145,10 @@ class SplitAndMixSection(RangeOrTwoAnswers, HostedSection):
         return super(SplitAndMixSection, self).alternatives() if self.dimension == 1 else {}
 
     def read(self, answers: AnswerColumns) -> Read:
-        """Column of numbers in the range, or of lists of them."""
+        """Column of numbers in the range, or of lists of them.
+
+        With ``l1_bounded`` the lists are of nonnegative numbers with a bounded sum.
+        """
         if self.dimension == 1:
             return self.read_number(answers, whole=self.integer, title=self.title)
 

@@ -1,4 +1,7 @@
-"""Sums of one of two named answers, such as Yes and No: the second answer counts as 1."""
+"""Sums of one of two named answers, such as Yes and No: the second answer counts as 1.
+
+The mean is the share of the second answer.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -24,7 +27,7 @@ class RangeOrTwoAnswers(Ranged):
     categories: tuple[Category, ...] | None
 
     def check_two(self) -> None:
-        """Refuse categories other than two, and a range beside them."""
+        """Refuse other than two categories, and a range other than from 0 to 1 beside them."""
         if self.categories is None:
             return
         if len(self.categories) != 2:
@@ -55,7 +58,10 @@ class RangeOrTwoAnswers(Ranged):
         return (column,) if self.categories is None else (f"{column} = {printable(names_of(self.categories)[1])}",)
 
     def page_fields(self, columns: Sequence[str]) -> list[dict[str, Any]]:
-        """Form field for a number in the range, or for a choice of the two answers."""
+        """Form field for a number in the range, or for a choice of the two answers.
+
+        The number must be a whole one where nothing is rounded.
+        """
         if self.categories is not None:
             return fields_of_choices(columns, (self.categories,))
         (field,) = super().page_fields(columns)

@@ -58,7 +58,10 @@ class VectorSumPlan(HostedPlan):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VectorSumSection(HostedSection):
-    """Table ``[protocol]`` of vector sums: sums and means of vectors of bounded length."""
+    """Table ``[protocol]`` of vector sums: sums and means of vectors of bounded length.
+
+    The task sets ``circumstances``.
+    """
 
     kind: ClassVar[str] = "vector-sum"
     mechanism: ClassVar[type[Mechanism]] = VectorSum
@@ -137,7 +140,10 @@ class VectorSumSection(HostedSection):
 
     @classmethod
     def planned(cls, epsilon0: float, numbers: Mapping[str, float]) -> dict[str, Any]:
-        """Keys of the table for vectors of length 1, with noise that does not count on ``colluders``."""
+        """Keys of the table for vectors of length 1, with noise that does not count on ``colluders``.
+
+        The ``colluders`` are counted among all ``people``.
+        """
         keys = super(VectorSumSection, cls).planned(epsilon0, {**numbers, "lower": 0, "upper": 1})
         del keys["lower"], keys["upper"]
         return {**keys, "largest_norm": 1.0, "dimension": int(numbers.get("dimension", _USUAL_DIMENSION))}

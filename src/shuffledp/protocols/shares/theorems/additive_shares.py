@@ -93,7 +93,7 @@ class SplitAndMixRounds(ShareSums):
 
 
 def trust_in_hosts(trust: tuple[Trust, ...]) -> tuple[Trust, ...]:
-    """Trust assumptions with the hosts in place of the shuffler, where shares are kept apart."""
+    """Trust assumptions with enough hosts in place of the shuffler, where shares are kept apart."""
     if Trust.SHARES_APART not in trust:
         return trust
     others = (each for each in trust if each not in (Trust.SHUFFLER, Trust.NO_COLLUSION))
@@ -102,7 +102,10 @@ def trust_in_hosts(trust: tuple[Trust, ...]) -> tuple[Trust, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """Curve of discrete Laplace noise in one coordinate that moves by at most ``steps``."""
+    """Curve of discrete Laplace noise in one coordinate that moves by at most ``steps``.
+
+    At the loss ``total`` delta is 0.
+    """
 
     total: float
     steps: int
@@ -162,7 +165,7 @@ class _Bound(ShareBound):
 
     @property
     def security_bits(self) -> float:
-        """Bits of security in total variation, rounded down: what the rounds may show beyond the sum."""
+        """Bits of security in total variation, rounded down: the rounds show only the sum, up to 2^-bits."""
         return max(0.0, -math.log2(self.distance) * (1 - 1e-12)) if self.distance > 0 else math.inf
 
     def delta(self, epsilon: float) -> float:

@@ -28,7 +28,7 @@ _GUARD = 4  # times the error of one probability: of two tails, and of the place
 
 
 def shifted_binomial_delta(coins: int, shift: int, epsilon: float) -> float:
-    """Upper bound on delta between a binomial number of fair coins and the number shifted by ``shift``.
+    """Delta of a binomial number of fair coins, against the number shifted up by ``shift``; rounded up.
 
     Args:
         coins: M, all fair coins together, 0 or more.
@@ -66,7 +66,10 @@ def fewest_coins(shift: int, epsilon: float, delta: float) -> int:
 
 
 def _largest_difference(coins: int, shift: int, epsilon: float) -> int:
-    """Smallest count with a shifted probability above exp(epsilon) times its own, by bisection."""
+    """Smallest count with a shifted probability above exp(epsilon) times its own, by bisection.
+
+    The ratio of the two rises with the count.
+    """
     low, high = shift - 1, coins + 1  # below the shift the first is 0, and above all coins the second
     if high <= low:
         return high
@@ -132,7 +135,10 @@ class _CountedBits(Theorem):
 
 
 class CountedBitsUniform(_CountedBits):
-    """Exact privacy of counted bits through one uniform shuffle."""
+    """Exact privacy of counted bits through one uniform shuffle.
+
+    It is exact for the worst data set, which all others equal.
+    """
 
     id = "counted-bits"
     kind = Kind.EXACT

@@ -65,7 +65,7 @@ class BufferWeights:
         return max(shares for shares, count in self.hiding if count or len(self.hiding) == 1)
 
     def numbers(self, largest: int) -> Iterator[tuple[int, Floats, Floats]]:
-        """Logarithms of C(N-1, s-1) and of W(N, s) for s = 1 .. N-1, for each N from 2 on."""
+        """For each N from 2 on: N, and the logarithms of C(N-1, s-1) and, rounded up, of W(N, s) for s = 1 .. N-1."""
         logs = _log_factorials(self.most_shares * largest)
         for users in range(2, largest + 1):
             sets = np.arange(1, users)
@@ -80,7 +80,10 @@ class BufferWeights:
             yield users, ways, np.concatenate([weight, weight[: users - 1 - half.size][::-1]])
 
     def above(self, smallest: Floats, largest: Floats, low: float, high: float) -> Floats:
-        """Upper bounds on log W(N, s) for ranges of N and of s or N - s."""
+        """Upper bounds on log W(N, s) for ranges of N and of s or N - s.
+
+        N goes from ``low`` to ``high``, and s, or N - s, from ``smallest`` to ``largest``.
+        """
         weight = np.zeros(smallest.size)
         for shares, count in self.hiding:
             if shares and count:
@@ -94,7 +97,10 @@ def _log_factorials(largest: int) -> Floats:
 
 
 def _log_g_summed(one: np.ndarray, other: np.ndarray, closeness: float, logs: Floats) -> Floats:
-    """Lower bounds on log G(one, other), by the terms around the largest one."""
+    """Lower bounds on log G(one, other), by the terms around the largest one.
+
+    Nowhere is ``one`` above ``other``.
+    """
     if closeness == 0:
         return np.zeros(one.size)
     best = np.clip(np.rint(_largest_term(one, other, closeness)), 0, one)

@@ -1,4 +1,4 @@
-"""Sums of vectors from additive shares: curve of Gaussian noise, and corrections to it.
+"""Sums of vectors from additive shares with discrete Gaussian noise: Gaussian curve, and corrections to it.
 
 **Theorem.** Let N honest people have vectors of whole numbers of a squared length of at most B^2, add discrete Gaussian
 noise of parameter s2 to each of d coordinates, and send m shares modulo q of each block of b coordinates through
@@ -38,7 +38,7 @@ _LARGEST_EPSILON = 600.0
 
 
 def gaussian_curve(mu: float, epsilon: float) -> float:
-    """Upper bound on delta of the Gaussian mechanism with parameter mu, at any epsilon, also below 0.
+    """Delta of the Gaussian mechanism with parameter mu, rounded up, at any epsilon, also below 0.
 
     Example:
         >>> 0.99 < gaussian_curve(1 / 4.24625828770849, 1.0) / 9e-7 < 1.01
@@ -50,7 +50,10 @@ def gaussian_curve(mu: float, epsilon: float) -> float:
 
 
 def not_gaussian(honest: int, share_variance: float, dimension: int) -> float:
-    """Bound on the log-ratio of the noise's density to that of a rounded Gaussian, over all coordinates."""
+    """Bound on the log-ratio of the noise's density to that of a rounded Gaussian, over all coordinates.
+
+    It is w in the text above.
+    """
     terms = min(honest - 1, _TERMS)
     tau = sum(math.exp(-2 * math.pi**2 * share_variance * k / (k + 1)) for k in range(1, terms + 1))
     if honest - 1 > terms:
@@ -97,7 +100,7 @@ class VectorSums(ShareSums):
         return f"a delta of at least {least:.4g}, which these rounds are certified to reach"
 
     def stating(self, model: ProtocolModel, guarantee: Guarantee, *, delta: float) -> PrivacyStatement:
-        """Statement with a remark on the effect of lies and losses."""
+        """Statement with a remark on packets that move together, on hosts, and on lies."""
         statement, may_fail = super().stating(model, guarantee, delta=delta), cast(ShareModel, model.local).may_fail
         spread = "" if may_fail == ShareModel.may_fail else f" {may_fail}"  # where there are hosts
         return statement.remarking(
@@ -112,7 +115,7 @@ class VectorSums(ShareSums):
 
 @dataclass(frozen=True, slots=True)
 class _Bound(ShareBound):
-    """Privacy bound from the Gaussian parameter, its corrections, and the distance of rounds and samplers."""
+    """Privacy bound from the Gaussian parameter, its corrections, tails, and the distance of rounds and samplers."""
 
     mu: float
     ratio: float
@@ -121,7 +124,10 @@ class _Bound(ShareBound):
 
     @property
     def turning(self) -> float:
-        """Epsilon near which the bound on delta is smallest."""
+        """Epsilon near which the bound on delta is smallest.
+
+        Above it exp(epsilon) times the distance grows faster.
+        """
         return _turning(self)
 
     def delta(self, epsilon: float) -> float:

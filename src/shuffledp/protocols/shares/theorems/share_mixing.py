@@ -1,4 +1,4 @@
-"""Mixing of additive shares by imperfectly shuffled buffers: bound on the distance from perfect mixing.
+"""Mixing of additive shares in imperfect buffers: bound on the distance from perfect mixing, for any number of users.
 
 n users each split a residue mod q into m shares that are uniform but for their sum, and send k of them to each of m / k
 buffers. Where the shares stand is drawn independently of them, by a joint law under which exchanging two items of
@@ -133,7 +133,7 @@ def _few(weights: BufferWeights) -> int:
 
 
 def _exact_of(largest: int, weights: BufferWeights, log_modulus: float) -> Floats:
-    """Upper bounds on log(h(N) - 1) for N = 1 .. largest, by the recursion with exact sums G."""
+    """Upper bounds on log(h(N) - 1) for N = 1 .. largest, by the recursion with sums G term by term."""
     log_g, log_h = np.full(largest, -np.inf), np.zeros(largest)
     for users, ways, weight in weights.numbers(largest):
         log_g[users - 1] = _up(log_modulus + log_sum(ways + weight + log_h[: users - 1][::-1]))
@@ -259,7 +259,10 @@ class _Slope:
         return _up(float(np.logaddexp(self.settled, self.falling - self.rate * self.length)))
 
     def followed_by(self, sums: _Sums, length: float) -> "_Slope":
-        """Slope of the bound in the next cell, if log Y is well below 0."""
+        """Slope of the bound in the next cell, if log Y is well below 0.
+
+        By the induction in the text above.
+        """
         near = sums.sizes < self.length
         rate = max(-sums.own - 1.0, 0.0) if near.any() else 0.0
         while rate > 0 and _up(log_sum(sums.part_small[near] + rate * sums.sizes[near])) > 0:

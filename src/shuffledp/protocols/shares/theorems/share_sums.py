@@ -1,4 +1,4 @@
-"""Sums of additive shares with any noise: delta of the noise, rounds and samplers.
+"""Sums of additive shares with any noise: delta of the noise, plus the delta that rounds and samplers add.
 
 What is seen of a sum is (e, delta)-private with a delta of two parts. That of the noise falls as e grows; (1 + exp(e))
 times the distance of all rounds and samplers to perfect ones rises. So the bound falls up to some e, the turning, and
@@ -45,7 +45,10 @@ class ShareSums(Theorem):
 
     @abstractmethod
     def shape(self, model: ProtocolModel) -> tuple[Hypothesis, ...]:
-        """Hypotheses on the model's shape, without the certificate."""
+        """Hypotheses on the model's shape, without the certificate.
+
+        Only those that make sense for the model.
+        """
 
     @abstractmethod
     def bound(self, model: ProtocolModel) -> ShareBound:
@@ -79,7 +82,7 @@ class ShareSums(Theorem):
         return smallest_below(bound.delta, level=delta, limit=bound.turning)
 
     def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
-        """Delta of the noise, plus (1 + exp(epsilon)) times the total variation of rounds and samplers."""
+        """Delta of the noise, plus (1 + exp(epsilon)) times the total variation of all rounds and samplers."""
         if not all(hypothesis.holds for hypothesis in self.shape(model)):
             return 1.0
         bound = self.bound(model)
