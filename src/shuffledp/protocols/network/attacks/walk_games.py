@@ -263,7 +263,7 @@ def _log(chances: Floats) -> Floats:
 
 
 def colluders_beside(shuffler: RandomWalkShuffler, person: int) -> tuple[int, ...]:
-    """Colluders near one person: the neighbors first, then the next nearest; or the known colluders."""
+    """Colluders near one person: the neighbors first, then other people in order; or the known colluders."""
     if shuffler.colluders:
         return tuple(shuffler.colluders)
     first = graphs_of_rounds(shuffler.graph, max(shuffler.num_rounds, 1))[0]
