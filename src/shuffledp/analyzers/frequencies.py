@@ -247,8 +247,8 @@ def nearest_shares(frequencies: Floats) -> Floats:
 def project_to_simplex(estimate: Estimate) -> Estimate:
     """Same estimate with the nearest frequencies that are nonnegative and sum to 1; errors are unchanged.
 
-    No longer unbiased: small frequencies are pulled up and large ones down. Use it for display or for sampling, not for
-    averaging.
+    They are the nearest in squared distance. No longer unbiased: small frequencies are pulled up and large ones down.
+    Use it for display or for sampling, not for averaging.
 
     References:
         Wang, Lopuhaa-Zwakenberg, Li, Skoric, Li 2020, "norm-sub".

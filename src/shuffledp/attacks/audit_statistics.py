@@ -173,7 +173,7 @@ class Event:
         return int((likely >= self.threshold).sum()), int((unlikely >= self.threshold).sum())
 
     def roc(self, first: Scores, second: Scores) -> tuple[tuple[float, float], ...]:
-        """Pairs of false and true positive rates, from (0, 0) to (1, 1), for some tens of thresholds."""
+        """Pairs of false and true positive rates, from (0, 0) to (1, 1), for this and some tens of other thresholds."""
         likely, unlikely = self._signed(first, second)
         thresholds = np.append(_thresholds(likely, unlikely, _ROC_POINTS), self.threshold)
         points = zip(_at_least(unlikely, thresholds), _at_least(likely, thresholds), strict=True)

@@ -149,7 +149,7 @@ class Finding(Described, Shown):
 
     @property
     def weak(self) -> bool:
-        """Whether the test of the claim was too weak: even a perfect attack would hardly have refuted it."""
+        """Whether the test of the claim was too weak: even a perfect attack would not have refuted it reliably."""
         return self.trials_needed is not None
 
     @property

@@ -28,7 +28,7 @@ def unchanged(
 ) -> Iterator[Callable[..., Job]]:
     """Context with a function that makes the `Job` of a stage and column.
 
-    Files that change during the context are refused.
+    At its end, files that have changed meanwhile are refused.
 
     It takes the stage, the column with its number, the folder of its parts, and the further arguments of `Job`.
 

@@ -81,6 +81,8 @@ class PeopleFacts:
 def read_people(job: Job, share: int) -> PeopleFacts:
     """Facts about the people of a share; their public columns are written to the private folder.
 
+    Nothing is randomized.
+
     Raises:
         InputDataError: for answers, or public columns, that do not fit the task.
     """

@@ -122,7 +122,10 @@ def _started(folder: Path) -> Any:
 
 @contextmanager
 def _interrupted_by(before: Any, session: Any) -> Iterator[None]:
-    """Context in which Ctrl-C cancels the Spark jobs, then does the same as ``before`` PySpark."""
+    """Context in which Ctrl-C cancels the Spark jobs, then does the same as ``before`` PySpark.
+
+    So the process ends with the same exit code as without Spark.
+    """
     if threading.current_thread() is not threading.main_thread() or before is None:  # None: not of Python
         yield
         return

@@ -29,7 +29,10 @@ Task = Callable[[Batches], Iterator[pa.RecordBatch]]
 
 
 def of_shares(job: Job) -> Task:
-    """Spark task that runs the job's stage on shares given by number; blocks come first, other results after."""
+    """Spark task that runs the job's stage on shares given by number; blocks come first, other results after.
+
+    The other results are in one more part.
+    """
     kernel = kernels.STAGES[job.stage] if job.placement is None else partial(placements.send, job.placement)
 
     def task(batches: Batches) -> Iterator[pa.RecordBatch]:

@@ -195,7 +195,7 @@ def _best_ratio(matrix: NDArray[np.float64], table: NDArray[np.float64]) -> floa
 
 
 def equivalent(channel: Channel, other: Channel) -> bool:
-    """Whether two channels have the same reduced form, and so tell equally much about their input.
+    """Whether two channels have the same reduced form, and so tell the same about their input.
 
     Then they have the same posterior beliefs, with the same probabilities, under every prior. Exact if both channels
     are; else entries may differ by 1e-9.

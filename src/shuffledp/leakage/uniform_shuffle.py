@@ -327,7 +327,7 @@ def _chosen(small: Scores, slots: Slots, *, quick: bool) -> str | None:
 def _is_slow(small: Scores, slots: Slots) -> bool:
     """Whether the exact sum over the fullest bin's load is slow.
 
-    It is for bins of several kinds, or very many people.
+    It is for bins of several kinds together with very many people.
     """
     pattern = _pattern(small)
     alike = pattern is not None and max(np.ptp(small.chances), np.ptp(pattern[1])) <= _ALIKE

@@ -136,8 +136,9 @@ _Callback = ctypes.CFUNCTYPE(ctypes.c_int)
 class KeystreamBitGenerator:
     """Bit generator over a `WordBuffer`: every draw takes whole words from the buffer.
 
-    An error while compiled code draws is raised in the calling thread as soon as that code returns. The ``capsule`` is
-    for `numpy.random.Generator`, which holds the ``lock`` while it draws, and ``ctypes`` has the addresses for numba.
+    The buffer has one position for all its readers. An error while compiled code draws is raised in the calling thread
+    as soon as that code returns. The ``capsule`` is for `numpy.random.Generator`, which holds the ``lock`` while it
+    draws, and ``ctypes`` has the addresses for numba.
     """
 
     def __init__(self, buffer: WordBuffer) -> None:

@@ -69,7 +69,7 @@ def shuffled_together(
 ) -> dict[str, NDArray[Any]]:
     """Columns shuffled together as by `shuffle_in_place`; empty unless rows are very many and narrow.
 
-    Large is very many rows; narrow is 1, 2 or 4 bytes for a row.
+    A row is narrow if it has 1, 2 or 4 bytes in all columns together.
     """
     arrays, width = list(columns.values()), sum(column.itemsize for column in columns.values())
     if width not in (1, 2, 4) or len(arrays[0]) < _MANY_ROWS or any(each.ndim > 1 for each in arrays):
@@ -93,7 +93,7 @@ def _exchange_all(items: Any, exchange: Callable[[Any, int, NDArray[np.uint64]],
 
 
 def _exchange_plainly(items: list[int], position: int, words: NDArray[np.uint64]) -> int:
-    """Plain form of `_exchange`; returns the next place."""
+    """Plain form of `_exchange`, in integers without limit; returns the next place."""
     for word in words.tolist():
         product = word * (position + 1)
         if product % 2**64 < 2**64 % (position + 1):
@@ -105,7 +105,7 @@ def _exchange_plainly(items: list[int], position: int, words: NDArray[np.uint64]
 
 
 def _exchange(items: NDArray[np.int64], position: int, words: NDArray[np.uint64]) -> int:
-    """Compiled form of `_exchange_plainly`; returns the next place."""
+    """Compiled form of `_exchange_plainly`, in 64 bits; returns the next place."""
     for word in words:
         bound = np.uint64(position) + _ONE
         lower = word * bound

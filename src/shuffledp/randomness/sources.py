@@ -259,7 +259,10 @@ def word_batches(
 
 
 def high_product(words: Words, bound: np.uint64) -> Words:
-    """Upper 64 bits of the 128-bit products ``words * bound``. Of arrays or, compiled, of single words."""
+    """Upper 64 bits of the 128-bit products ``words * bound``.
+
+    The words are an array or, compiled, a single word.
+    """
     upper, lower = words >> _HALF, words & _LOWER_HALF
     bound_upper, bound_lower = bound >> _HALF, bound & _LOWER_HALF
     middle = upper * bound_lower + ((lower * bound_lower) >> _HALF)

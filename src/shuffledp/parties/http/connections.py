@@ -159,7 +159,7 @@ class Connections:
             self._end(next(iter(self._since)))
 
     def has_address(self, connection: Connection) -> None:
-        """Count a connection under its address; above the limit of an address, one of its connections is closed."""
+        """Count a connection under its address; above the limit of an address, another of its connections is closed."""
         theirs, most = self._of_address[connection.address], self._limits.connections_of_an_address
         theirs[connection] = None
         if most and len(theirs) > most:

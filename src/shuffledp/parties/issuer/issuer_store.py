@@ -74,6 +74,8 @@ class IssuerStore(Database):
     def use(self, collection_id: bytes, code_digest: bytes, request: bytes, *, requests: int = 1) -> bool:
         """Whether the invitation is good for this request; an unused row is marked as used on the disk first.
 
+        It is good again for a request that it was used for before.
+
         Args:
             collection_id: id of the collection.
             code_digest: digest of the invitation's code.

@@ -1,4 +1,7 @@
-"""Configuration files of nginx and Caddy before each party: TLS proxies that log nothing about requests."""
+"""Configuration files of nginx and Caddy before each party: TLS proxies that write nothing about requests.
+
+They write nothing anywhere, neither logs nor bodies.
+"""
 
 from shuffledp.parties.kit.party_roles import PAGE, Parties, Role
 
@@ -188,7 +191,7 @@ def nginx_of(role: Role, parties: Parties) -> str:
 def caddyfile_of(role: Role, parties: Parties, *, before_service: bool = False) -> str:
     """Configuration of Caddy for a role: proxy of a service, the relay itself, or host of a page.
 
-    With ``before_service``, a relay's file is also a proxy of a service.
+    With ``before_service``, the file of a relay is a proxy of its service, and not the relay itself.
     """
     if role.name == "page":
         body = _CADDY_FILES.replace("PAGE", PAGE)

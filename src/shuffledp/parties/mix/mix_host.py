@@ -1,4 +1,4 @@
-"""Mix host at work: registers collections, and keeps each collection until its end."""
+"""Mix host at work: registers collections, and keeps each collection until its end, then forgets it."""
 
 import asyncio
 import time

@@ -141,7 +141,10 @@ class MemberKey:
         return "".join(str(key.private_bytes(encoding, form, serialization.NoEncryption()), "ascii") for key in keys)
 
     def write(self, path: Path, name: str) -> Entry:
-        """Write the private keys to a file, and the entry to a ``.pub`` file beside it; as `write_pair`."""
+        """Write the private keys to a file, and the entry to a ``.pub`` file beside it; as `write_pair`.
+
+        Only the owner can read the file of the keys.
+        """
         entry = self.entry(name)
         write_pair(path, self.to_pem(), json.dumps(entry.to_dict(), indent=2) + "\n")
         return entry

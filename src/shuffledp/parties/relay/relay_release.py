@@ -1,4 +1,7 @@
-"""Analyst's part of a relay: counts votes, opens hand-ins, and writes the release."""
+"""Analyst's part of a relay: counts votes, opens hand-ins, and writes the release.
+
+Hand-ins are opened only after enough equal votes, and the release is that of the simulated walk.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

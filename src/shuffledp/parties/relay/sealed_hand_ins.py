@@ -24,7 +24,10 @@ def sealed_report(terms: RelayTerms, reports: Reports) -> bytes:
 
 
 def sealed_hand_in(terms: RelayTerms, key: MemberKey, person: int, inside: bytes) -> bytes:
-    """Hand-in of a member: slots sealed to the analyst, then the member's signature."""
+    """Hand-in of a member: slots sealed to the analyst, then the member's signature.
+
+    Both are bound to this collection and member.
+    """
     info, kem = _info(terms, person), kem_of(terms.config)
     sealed = kem.suite().encrypt(inside, kem.public_key(terms.config.public_key), info=info)
     message = HpkeCiphertext(terms.config.id, sealed[: kem.enc_length], sealed[kem.enc_length :]).encode()

@@ -176,7 +176,7 @@ class RelayTerms:
         return tuple(range(self.num_users)) if recipient < 0 else self.contacts(recipient, stage)
 
     def envelope_bytes(self, stage: int) -> int:
-        """Length of every envelope of a round in bytes: a digest, and the slots with one mark each."""
+        """Length of every envelope of a round in bytes: a digest of earlier stages, and slots with a mark each."""
         return DIGEST_BYTES + self.slots[stage - 1] * (1 + self.carried_bytes(stage)) + TAG_BYTES
 
     @property

@@ -164,9 +164,10 @@ class BatchStore(Database):
         super().try_to_store()
 
     def _check_precedes_last(self, manifest: BatchManifest) -> None:
-        """Refuse a batch after the end of its column, or with a number beyond another column's end.
+        """Refuse a batch after the end of its column, or with a number that does not fit another column's end.
 
-        Columns end one after the other, where several shufflers have them.
+        Reports must have a lower number than each end, and all ends have one number. Columns end one after the other,
+        where several shufflers have them.
         """
         last = {each.column: each.number for each in self._last(manifest.collection_id)}
         ends_otherwise = not manifest.num_reports and bool(last) and manifest.number not in last.values()

@@ -1,4 +1,4 @@
-"""Files and folders for their owner alone; each file is written whole or not at all."""
+"""Files and folders for their owner alone; each file is on the disk whole or not at all."""
 
 import os
 from contextlib import suppress
