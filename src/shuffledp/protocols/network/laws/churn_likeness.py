@@ -81,6 +81,8 @@ def quick_overlap_given(ways: ChurnedWays, *, laziness: float = 0.0) -> float:
 def overlaps_given(ways: ChurnedWays, *, laziness: float = 0.0) -> Floats:
     """Lower bound, by person, on the mean overlap of the other people's position laws with the person's.
 
+    It is public, of shape (people,).
+
     Raises:
         InvalidParameterError: if the chance is out of range, or the people are more than 2000.
     """

@@ -124,7 +124,10 @@ class Schedule(Described):
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 digest of the schedule, in hexadecimal."""
+        """SHA-256 digest of the schedule, in hexadecimal.
+
+        It covers the rule, the numbers of rounds and people, attendance, and who hands in.
+        """
         head = f"{self.rule} {self.num_rounds} {self.num_users} ".encode()
         last = b"" if self.handing_in is None else np.packbits(self.handing_in).tobytes()
         return hashlib.sha256(head + np.packbits(self.online).tobytes() + last).hexdigest()
@@ -141,7 +144,10 @@ class Schedule(Described):
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Dictionary for JSON, with attendance as bits in base64."""
+        """Dictionary for JSON, with attendance as bits in base64.
+
+        There is a bit for each round and person; who hands in is written if not all people do.
+        """
         found = {"rule": self.rule, "rounds": self.num_rounds, "people": self.num_users, "online": _text(self.online)}
         return found if self.handing_in is None else found | {"handing_in": _text(self.handing_in)}
 

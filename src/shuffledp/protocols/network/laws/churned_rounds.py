@@ -86,7 +86,7 @@ def check_rule(graph: Graph | Overlay | Sequence[Graph], rule: str) -> None:
 
 @dataclass(frozen=True, eq=False)
 class ChurnedRound:
-    """Round on a graph or an overlay, with the mask ``online`` of the people present."""
+    """Round on a graph or an overlay, with the mask ``online`` of the people present, shape (people,)."""
 
     walked: Graph | OverlayRound
     online: NDArray[np.bool_]
@@ -109,7 +109,10 @@ class ChurnedRound:
         return 3 * self.num_users + (int(self.walked.neighbors.size) if isinstance(self.walked, Graph) else 0)
 
     def transposed_transition(self) -> Any:
-        """Transition matrix: column j is the law of the next holder of a report that person j holds."""
+        """Transition matrix: column j is the law of the next holder of a report that person j holds.
+
+        A person offline keeps it.
+        """
         if isinstance(self.walked, Graph):
             return _along_edges(self.walked, self.online)
         return _within_groups(self.walked, self.online, self.rule)
@@ -120,6 +123,8 @@ class ChurnedRound:
 
     def surplus_of_groups(self, walked: OverlayRound, walking: Floats, slots: int) -> float:
         """Upper bound on the chance that a link is overfull in this round.
+
+        It is the sum over links of mu^b / b! with b = slots + 1.
 
         It is mu that is expected to go along a link, between people of one group who are online: what walks from one,
         times the chance of the other. Above 60 slots the bound for 60 is used.
@@ -145,7 +150,10 @@ def _open_edges(graph: Graph, online: NDArray[np.bool_]) -> tuple[NDArray[np.boo
 
 
 def _along_edges(graph: Graph, online: NDArray[np.bool_]) -> Any:
-    """Transition matrix on the edges between people online."""
+    """Transition matrix on the edges between people online.
+
+    A draw of another edge leaves the report in place.
+    """
     import scipy.sparse as sp
 
     people = graph.num_users
@@ -178,7 +186,10 @@ class _Mixing:
 
 
 def _in_groups(walked: OverlayRound, online: NDArray[np.bool_], rule: str) -> tuple[NDArray[np.int64], Floats, Floats]:
-    """Group of each person, the chance to receive a group's report, and the chance that an own report stays."""
+    """Group of each person, the chance to receive a group's report, and the chance that an own report stays.
+
+    A person offline receives with chance 0.
+    """
     overlay = walked.overlay
     cells = overlay.cells.astype(np.int64)
     groups = cells // (walked.below * walked.size) * walked.below + cells % walked.below

@@ -146,7 +146,10 @@ def slots_sent(graph: Graphs | Overlay, slots: Sequence[int]) -> Integers:
 def _later_rounds(
     graph: Graphs | Overlay | ChurnedWays, num_rounds: int, laziness: float
 ) -> Iterator[tuple[AnyRound, Floats]]:
-    """Rounds after the first, each with the expected number of walking reports by person."""
+    """Rounds after the first, each with the expected number of walking reports by person.
+
+    That number is constant on an overlay.
+    """
     validate.probability(laziness=laziness)
     rounds = graphs_of_rounds(graph, num_rounds)
     held = np.ones(people_of(graph))

@@ -38,7 +38,7 @@ def loads_passed(overlay: Overlay, num_rounds: int, *, dropout: float = 0.0) -> 
 
 
 def leaving_chances(overlay: Overlay) -> tuple[float, ...]:
-    """Largest chance that a report leaves its holder, for each round."""
+    """Largest chance that a report leaves its holder, for each round: 1 - 1/m_i if no addresses are shared."""
     return tuple(float(_leaving(each).max()) for each in rounds_of(overlay, overlay.num_rounds))
 
 
@@ -103,6 +103,8 @@ def _leaving(each: OverlayRound) -> Floats:
 
 def surplus_of_round(each: OverlayRound, slots: int) -> float:
     """Upper bound on the chance that a link of an overlay is overfull in this round.
+
+    It is the sum over links of mu^b / b! with b = slots + 1.
 
     Everybody holds one report when the cycle begins (`link_slots`). For a link from a cell c = (q, x, s) to
     c' = (q, d, s) it is mu = V(x s) W(q d) / (n N(c) N(c')), with N people in a cell; so the sum over links is one over

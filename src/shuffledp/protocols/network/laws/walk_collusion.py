@@ -55,6 +55,8 @@ class Crowd(NamedTuple):
 class Hiding:
     """Bound on the chance that a report is ``alone``, with the crowds that hide it otherwise.
 
+    The crowds are in the order of joining.
+
     If a later crowd is larger, a report that comes to it late may as well have come early.
     """
 
@@ -131,7 +133,10 @@ def honest_people(colluders: Sequence[int], people: int) -> Integers:
 
 
 def _overlaps(laws: Floats) -> Floats:
-    """Mean over other columns j of min over i of sum(Q_v) Q_j(i) / Q_v(i), for each column v."""
+    """Mean over other columns j of min over i of sum(Q_v) Q_j(i) / Q_v(i), for each column v.
+
+    It is 0 where v is alone.
+    """
     honest = laws.shape[1]
     found = np.zeros(honest)
     for person in range(honest if honest > 1 else 0):
@@ -162,6 +167,8 @@ class _Group(NamedTuple):
 @lru_cache(64)
 def worst_hiding(overlay: Overlay, num_colluding: int, num_rounds: int) -> Hiding:
     """Crowds that hide a report in layers of encryption, for the worst colluders.
+
+    In one round they hide any report.
 
     Args:
         overlay: each round of which draws one digit.

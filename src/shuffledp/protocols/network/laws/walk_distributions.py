@@ -248,7 +248,10 @@ def from_starts(people: int, starts: Integers, dtype: Any = np.float64) -> Any:
 
 
 def transposed_transition(graph: AnyRound) -> Any:
-    """Sparse transition matrix: column j is the law of the next holder of a report that person j holds."""
+    """Sparse transition matrix: column j is the law of the next holder of a report that person j holds.
+
+    A person without neighbors keeps it.
+    """
     if not isinstance(graph, Graph):
         return graph.transposed_transition()
     import scipy.sparse as sp
@@ -314,7 +317,7 @@ def mixing_rounds(graph: Graph, laziness: float = 0.0) -> MixingRounds | None:
 
 
 def _far_starts(graph: Graph, num_rounds: int, laziness: float) -> Integers:
-    """Starts with laws that are probably farthest from the stationary law (chi-squared distance).
+    """Starts with laws that are probably far from the stationary law (chi-squared distance).
 
     With x = z / sqrt(pi) for numbers z of mean 0 and variance 1, less the mean under pi, the square of what is expected
     of x at the end of j's walk has that distance as its mean: so a few vectors z tell of all starts at once.

@@ -112,7 +112,10 @@ def expected_held(graph: Ways, num_rounds: int, *, laziness: float = 0.0, dropou
 
 
 def _after(graph: Graph, num_rounds: int, staying: float, dropout: float) -> _Stop:
-    """Loads at this round, computed from the last stored round."""
+    """Loads at this round, computed from the last stored round.
+
+    The result does not depend on which round that is.
+    """
     key = (float(staying), float(dropout))
     stops = _STOPS.get((graph,), key) or ()
     before = max((stop for stop in stops if stop.rounds <= num_rounds), key=lambda stop: stop.rounds, default=None)
@@ -182,7 +185,7 @@ class _Simulated(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class DummyCount:
-    """Mean and standard deviation of the total number of dummies.
+    """Mean and standard deviation of the total number of dummies, computed at first use.
 
     Everybody is to hold ``submissions`` reports. ``counted`` are shortfalls by the distributions of every start, if
     these were computed; None takes binomial ones, or simulates walks where these are off.
@@ -291,7 +294,7 @@ class DummyCount:
         return float(found @ found) * survival**2
 
     def _mixed_squares(self, graph: Graph, weights: Floats, survival: float) -> float | None:
-        """Lower bound on the sum of squares where walks have mixed well; else None.
+        """Lower bound on the sum of squares, nearly exact, where walks have mixed well; else None.
 
         With m the mean of w in the stationary law, and e_j = f_j - m, it is 2 m sum_j f_j - n m^2 + sum_j e_j^2 if
         nothing is lost. The first sum is w times what is expected at each place, and the last one at most (1 - gap)^2t
@@ -318,7 +321,7 @@ def surely_below(load: Floats, submissions: int) -> NDArray[np.bool_]:
 
 
 def shortfalls(submissions: int, load: Floats, squares: Floats, few: NDArray[np.intp], short: Floats) -> Shortfalls:
-    """Moments of max(0, B - N) by place, exact in N unless N surely stays below B.
+    """Moments of max(0, B - N) by place: of B - N where N surely stays below B, else by the distribution of N.
 
     ``load`` are means of N, and ``squares`` sums of squared probabilities; at the ``few`` places where N may reach B,
     ``short`` has its distribution below B, shape (submissions, few).

@@ -56,7 +56,10 @@ class PositionBounds:
 
     @cached_property
     def likeness(self) -> Likeness:
-        """Likeness of the position laws, if no report is lost."""
+        """Likeness of the position laws, if no report is lost.
+
+        On an overlay the laws are equal.
+        """
         if isinstance(self.graph, Overlay):
             return one_law()
         if not self._few:
@@ -152,7 +155,7 @@ class PositionBounds:
 
     @property
     def _largest(self) -> Floats:
-        """Descending bounds whose partial sums are at least those of any person's sorted position law."""
+        """Descending numbers whose first k sum to at least the k largest probabilities of any person's law."""
         if self._few:
             return np.asarray(np.max([np.sort(laws, axis=1)[:, ::-1].max(axis=0) for laws in self._laws], axis=0))
         found = self.likeness
@@ -247,7 +250,7 @@ def _count(held: Floats, laws: Floats) -> None:
 
 
 def _classes(descending: Floats, people: int) -> tuple[tuple[float, ...], tuple[int, ...]]:
-    """Probabilities rounded up to the largest of their class, with the size of each class."""
+    """Probabilities rounded up to the largest of their class, with the size of each class, at least 1."""
     if not descending.size:  # all is lost
         return (0.0,), (people,)
     values: list[float] = []

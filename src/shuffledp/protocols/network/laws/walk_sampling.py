@@ -109,7 +109,7 @@ def sample_walks(
 
 
 def _let_wait(before: Positions, positions: Positions, messages: Integers, slots: int, source: RandomSource) -> int:
-    """Undo the moves of random reports without a slot on their link; returns the number of these reports."""
+    """Undo the moves of uniformly chosen reports without a slot on their link; returns the number of these reports."""
     moved = np.flatnonzero(positions != before)
     links = before[moved].astype(np.int64) * messages.size + positions[moved]
     if not overfull(links, slots):
@@ -207,7 +207,7 @@ def _draw_digits(each: OverlayRound, positions: Positions, words: Words, message
 
 
 def _step(positions: Positions, words: Words, starts: Integers, neighbors: Positions, messages: Integers) -> Integers:
-    """Move each report to a neighbor by its random word; returns a mask of the rejected reports.
+    """Move each report to a neighbor by its random word; returns a mask of the rejected reports, left in place.
 
     Of a word w and a degree d, the upper half of w * d is the neighbor; it is rejected if the lower half is below
     2^64 mod d (Lemire 2019).

@@ -33,7 +33,7 @@ _Moves = tuple[Integers, NDArray[np.int32], _Shorts, _Shorts]  # neighbors, the 
 
 
 class Sweep(NamedTuple):
-    """Extremes of P_v(i) / pi_i over places i, by number of rounds (rows) and start v (columns).
+    """Extremes of P_v(i) / pi_i over places i, by number of rounds from 1 on (rows) and start v (columns).
 
     Args:
         most: the largest.
@@ -92,6 +92,8 @@ def _of_all_starts(graphs: Sequence[Graph], people: int, laziness: float) -> Swe
 
 def _rounding(graphs: Sequence[Graph]) -> Floats:
     """Bound on the relative rounding error after each number of rounds.
+
+    It has d + 1 units for a sum of d products, 4 more in each round for resting, and 8 for the quotient.
 
     A square is off by what two laws are, by 3 units for its quotient and product, and by 7 where eight are added up.
     """

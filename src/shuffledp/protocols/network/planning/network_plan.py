@@ -90,7 +90,7 @@ class PartOfGraph(Described):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Risk(Described):
-    """Risk that remains if a share of people colludes.
+    """Risk that remains if a share of people colludes: numbers to weigh, no promise.
 
     Args:
         share: of the people.
@@ -126,7 +126,10 @@ class PlannedWalks(FamilyPlan):
 
     @property
     def all_is_better(self) -> bool:
-        """Whether handing in all reports would guarantee at least as much."""
+        """Whether handing in all reports would guarantee at least as much.
+
+        It also loses no reports and needs no dummies.
+        """
         plan = cast("NetworkPlan", self)  # or another plan with the same fields
         return plan.epsilon_of_all is not None and plan.epsilon_of_all <= plan.epsilon
 
@@ -183,7 +186,7 @@ class NetworkPlan(PlannedLoss, PlannedWalks):
 
     @property
     def why_not_searched(self) -> str:
-        """Reason why the fewest rounds were not searched; "" if they were."""
+        """Reason why the fewest rounds were not searched for too many parts; "" without this reason."""
         if self.fewest_rounds is not None or self.two_sides or self.num_parts <= MOST_SEARCHED:
             return ""
         return f"in more than {MOST_SEARCHED} parts they are not looked for"
@@ -274,7 +277,10 @@ def _all_edges(shuffler: RandomWalkShuffler) -> Graph:
 
 
 def shufflers_of_parts(shuffler: RandomWalkShuffler) -> tuple[RandomWalkShuffler, ...]:
-    """Shuffler of each part of the graph, the largest first; none for too many parts."""
+    """Shuffler of each part of the graph, the largest first; none for too many parts.
+
+    A single part has the given shuffler.
+    """
     return (shuffler,) if _all_edges(shuffler).is_connected else shuffler.parts
 
 
@@ -354,7 +360,7 @@ def _parts(
 
 
 def risks_of(shuffler: RandomWalkShuffler, local: LocalModel, own: float) -> tuple[Risk, ...]:
-    """Risks for the planned share of colluders, and for some other shares."""
+    """Risks for the planned share of colluders first, and then for some other shares."""
     people, epsilon0 = shuffler.num_users, local.epsilon0
     model = shuffler.model(people)
     shares = {share: math.ceil(share * people * (1 - 1e-12)) for share in (own, *_SHARES)}

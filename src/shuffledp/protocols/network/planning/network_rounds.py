@@ -95,6 +95,8 @@ class NetworkShuffle(WalkRules):
     ) -> RandomWalkShuffler:
         """Shuffler for this number of rounds, with the schedule of attendance, if any.
 
+        Its rounds are cut from the ``planned`` ones if a gate opened.
+
         Raises:
             InvalidParameterError: if somebody has no neighbor, or an argument is out of range; and as `check_gate`.
         """
@@ -136,7 +138,7 @@ class NetworkShuffle(WalkRules):
         return {"dummies": self.randomizer, "dummy_value": value}
 
     def on_part(self, graphs: Graphs) -> "NetworkShuffle":
-        """Network shuffle among the people of one part of the graph."""
+        """Network shuffle in one part of the graph, with ``submissions`` at most the number of its people."""
         most = graphs[0].num_users
         return replace(
             self, graph=graphs, submissions=None if self.submissions is None else min(self.submissions, most)
@@ -185,7 +187,10 @@ def fewest_rounds(walk: NetworkShuffle, *, delta: float, progress: Progress | No
 
 
 def _past_colluders(walk: NetworkShuffle, overlay: Overlay, delta: float) -> int | None:
-    """Rounds until an honest person passed each report to an honest one, but for a small part of delta."""
+    """Rounds until reports without a step between honest people add only a small part of delta.
+
+    Rounds are tried in whole cycles; None if no tried number is enough.
+    """
     worth, cycle = math.tanh(walk.local.epsilon0 / 2), overlay.num_rounds  # that is the local delta at epsilon = 0
     tried = range(cycle, max(MOST_ONION_ROUNDS, cycle) + 1, cycle)
     alone = (worst_hiding(overlay, walk.num_colluding, each).alone for each in tried)
@@ -193,7 +198,7 @@ def _past_colluders(walk: NetworkShuffle, overlay: Overlay, delta: float) -> int
 
 
 def why_no_rounds(walk: NetworkShuffle, *, delta: float) -> str:
-    """Reason why `fewest_rounds` finds no number, as the end of a sentence."""
+    """Reason, as far as known, why `fewest_rounds` finds no number, as the end of a sentence."""
     if isinstance(walk.graph, Overlay):
         return (
             f"with {walk.num_colluding} people who may collude and groups of this size, too many reports "
@@ -232,7 +237,10 @@ def epsilon_of_uniform(local: LocalModel, num_users: int, delta: float) -> float
 
 
 def nearest_epsilon(local: LocalModel, num_users: int, delta: float) -> float:
-    """Limit of the walks' epsilon for many rounds: mostly `epsilon_of_uniform`."""
+    """Limit of the walks' epsilon for many rounds: mostly `epsilon_of_uniform`.
+
+    Only theorems that hold for walks too are used.
+    """
     model = ProtocolModel(local=local, shuffle=UniformShuffleModel(num_users=num_users))
     return min(epsilon_of_one_law(model, num_users, delta), local.epsilon0)
 
@@ -341,7 +349,10 @@ def _between(above: Callable[[int], float], low: int, rounds: int) -> int:
 
 
 def _excess(search: _Search, uniform: float, number: int) -> float:
-    """Log excess of epsilon after these rounds; positive if they are not enough."""
+    """Log excess of epsilon after these rounds; positive if they are not enough.
+
+    It is about linear in the rounds, as laws converge exponentially.
+    """
     walk, enough = search.walk, uniform * _NEAR_UNIFORM
     model = model_of(walk.shuffler(number), walk.local)
     lossless = not walk.dropout  # else it is asked of numbers that are not enough, too, which is better
@@ -358,7 +369,7 @@ def _excess(search: _Search, uniform: float, number: int) -> float:
 
 
 def _enough_for_parts(search: _Search) -> int | None:
-    """Number of rounds that is enough for each part with a gain; None if no number is.
+    """Number of rounds enough for each part with a gain; None if no number is, or for too many parts.
 
     Where reports get lost, what is the fewest for one part may be too many for another, whose people are fewer then.
     """

@@ -157,7 +157,10 @@ class RandomWalkShuffler(Walk):
 
     @property
     def resting(self) -> float:
-        """Chance that a report rests for a round, by laziness or absent people."""
+        """Chance that a report rests for a round, by laziness or absent people.
+
+        It rests by laziness, if its holder is offline or, on a graph, if the drawn neighbor is offline.
+        """
         meeting = 1 - self.offline if isinstance(self.graph, Overlay) else (1 - self.offline) ** 2
         return 1 - (1 - self.laziness) * meeting
 
@@ -255,7 +258,10 @@ class RandomWalkShuffler(Walk):
 
     @property
     def _positions(self) -> dict[str, Any]:
-        """Model fields about the final positions of reports."""
+        """Model fields about the final positions of reports.
+
+        Where the protocol needs none, each report has one certain place.
+        """
         found: dict[str, Any] = {"position_probabilities": (self.survival,), "position_counts": (1,)}
         if self.is_churned and self.schedule is None:
             return found | {"near_uniformity": np.inf, "separation": 1.0}
@@ -271,7 +277,7 @@ class RandomWalkShuffler(Walk):
 
     @cached_property
     def overflow(self) -> float:
-        """Upper bound on the chance that a link has too few slots, given the schedule, if any."""
+        """Upper bound on the chance that a link has too few slots, given the schedule or if all are online."""
         return surplus_chance(self.ways, self.slots or (), laziness=self.laziness)
 
     def walk(self, *, source: RandomSource | None = None) -> Walks:
@@ -345,6 +351,8 @@ class RandomWalkShuffler(Walk):
         self, reports: Reports, holders: ArrayLike, *, public: Table | None = None, source: RandomSource | None = None
     ) -> View:
         """View of the reports that their holders hand in: the last step of `shuffle`.
+
+        Other arguments and errors are those of `shuffle`.
 
         With a schedule that says who hands in, what others hold is not seen.
 

@@ -72,7 +72,7 @@ class RelayState:
         return WalkPhase.WAITING if self.round < self.num_rounds else WalkPhase.WALKED
 
     def met(self, offline: frozenset[int]) -> frozenset[int]:
-        """Neighbors met in the current round, given who was offline."""
+        """Neighbors met in the current round, given who was offline; nobody if this person was."""
         return frozenset() if self.person in offline else frozenset(self.present_neighbors) - offline
 
     def missing(self, offline: frozenset[int]) -> frozenset[int]:
@@ -101,6 +101,8 @@ class RoundStarted:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportsReceived:
     """Arrival of one neighbor's reports of a round, even if there are none.
+
+    It comes once for each neighbor.
 
     Args:
         round: number of the round in which they were passed on.
@@ -161,7 +163,7 @@ class Passed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Envelope:
-    """Message with a fixed number of places, sent to one neighbor in a round.
+    """Message with a fixed number of places, sent to one neighbor in a round whatever there is to send.
 
     Args:
         recipient: number of the neighbor.

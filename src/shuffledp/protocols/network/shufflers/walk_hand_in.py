@@ -53,7 +53,10 @@ def may_hand_in(shuffler: "RandomWalkShuffler", schedule: Schedule) -> bool:
 
 
 def checked_holders(holders: ArrayLike, people: int, *, may_be_lost: bool) -> Integers:
-    """Checked holders of the reports, one person of the graph for each report."""
+    """Checked holders of the reports, one person of the graph for each report.
+
+    Errors never show who holds a report.
+    """
     validate.unmasked(holders=holders)
     given = np.asarray(holders)
     if given.shape != (people,):

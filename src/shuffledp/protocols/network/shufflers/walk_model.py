@@ -39,19 +39,28 @@ class RandomWalkShuffleModel(WalkFacts, ColludingShuffleModel):
         self._check_colluding()
 
     def to_dict(self) -> dict[str, Any]:
-        """Dictionary of the fields that apply."""
+        """Dictionary of the fields that apply.
+
+        Fields about overlays, attendance, colluders and links are there only where they apply.
+        """
         absent = {name for name in _RARE_KEYS if not getattr(self, name)}
         absent |= set() if self.slots else {"surplus", "overflow"}
         found = super(RandomWalkShuffleModel, self).to_dict()
         return {name: value for name, value in found.items() if name not in absent}
 
     def counting(self, num_honest: int) -> Self:
-        """Model of this shuffle with only ``num_honest`` people honest."""
+        """Model of this shuffle with only ``num_honest`` people honest.
+
+        A changed number drops the identities of the colluders.
+        """
         found = ColludingShuffleModel.counting(self, num_honest)
         return found if num_honest == self.num_honest else replace(found, unseen_chances=(), unseen_overlaps=())
 
     def num_reports(self, num_messages: int) -> range:
-        """Range of the possible numbers of reports in a view."""
+        """Range of the possible numbers of reports in a view.
+
+        It is one per person or ``submissions`` each; with losses, fewer hardly ever come.
+        """
         handed_in = self.num_users * num_messages * (self.submissions or 1)
         lost = handed_in * (1 - self.survival) if self.protocol == "all" else 0.0
         most_lost = math.ceil(lost + math.sqrt(2 * _RARE * lost) + _RARE) if lost else 0  # by Bernstein's inequality
@@ -60,7 +69,7 @@ class RandomWalkShuffleModel(WalkFacts, ColludingShuffleModel):
         return range(max(handed_in - most_lost, 0), handed_in + 1)
 
     def released_in_words(self, released: int, senders: int) -> str:
-        """Words for the number of released reports, of which some may be dummies."""
+        """Words for the number of released reports, of which some may be dummies or lost."""
         if released < senders:
             return f"{released:,} of {senders:,} reports released. The others got lost on their way."
         handed_in = f" handed in by {senders:,} people" if released > senders else ""
@@ -68,6 +77,8 @@ class RandomWalkShuffleModel(WalkFacts, ColludingShuffleModel):
 
     def position_windows(self) -> tuple[SwapWindows, ...]:
         """Swap window of all people, if no report is lost; exchanging two of them costs gamma_t.
+
+        It holds given how many reports each person holds.
 
         Walks are independent; so given the bags, people are assigned to the places in them with probabilities that are
         products, and exchanging two people changes one by a factor of at most exp(gamma_t).

@@ -38,7 +38,10 @@ def check_graph(graph: Graph) -> None:
 def checked_colluders(
     colluders: Sequence[int], num_colluding: int, graph: Graph | Overlay | Sequence[Graph], *, onion: bool
 ) -> dict[str, Any]:
-    """Checked colluders in ascending order, with their number."""
+    """Checked colluders in ascending order, with their number.
+
+    Contradicting numbers are refused, and layers without an overlay.
+    """
     if onion and not isinstance(graph, Overlay):
         raise validate.invalid("False on a graph: layers hide on overlays, where each round mixes", onion=True)
     people, named = people_of(graph), _whole_numbers(colluders)
@@ -62,7 +65,7 @@ def _whole_numbers(colluders: Sequence[int]) -> tuple[int, ...]:
 
 
 def check_schedule(graph: Graph | Overlay | Sequence[Graph], schedule: Schedule, num_rounds: int) -> None:
-    """Refuse a schedule of other people or rounds, or with a rule that does not fit the graph."""
+    """Refuse a schedule of other people or rounds, or with a rule unfit for the graph or for constant links."""
     ChurnedWays(graph, schedule)
     if schedule.num_rounds != num_rounds:
         raise InvalidParameterError(

@@ -45,7 +45,10 @@ _ROUND_UP = 1 + 1e-12
 
 
 class _BesideColluders(ReducedToUniform):
-    """Base of theorems about colluders; subclasses state how reports are hidden from them."""
+    """Base of theorems about colluders; subclasses state how reports are hidden from them.
+
+    The least bound over the hidings of a subclass is taken.
+    """
 
     @abstractmethod
     def hidings(self, walks: "WalkFacts") -> "tuple[Hiding, ...]":
@@ -148,6 +151,8 @@ class NetworkColluders(_BesideColluders):
 
 class NetworkOnion(_BesideColluders):
     """Walks of reports in layers of encryption, so that colluders recognize no report.
+
+    There is one layer for each relay.
 
     A report is hidden in the first round in which an honest person passes it to an honest one. After t rounds none has
     come with a chance of about c^(t/2), rounded up, for a share c of colluders in each group.

@@ -164,7 +164,10 @@ def surplus_charge(model: ProtocolModel, epsilon: float) -> float:
 
 
 def charge_of(model: ProtocolModel, overflow: float, epsilon: float, *, times: int = 2) -> float:
-    """Charge for a given chance of a surplus, see `surplus_charge`."""
+    """Charge for a given chance of a surplus, see `surplus_charge`.
+
+    It bounds what a surplus adds to delta. ``times`` is 1 where walks are then aborted and nobody keeps reports.
+    """
     if not overflow or math.isinf(epsilon):
         return math.inf if overflow else 0.0
     local = LocalOnly().delta(model, epsilon=epsilon)

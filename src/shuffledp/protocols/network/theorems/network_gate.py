@@ -60,7 +60,10 @@ class NetworkGate(WalkTheorem):
         return (gated, *_OVERLAP.hypotheses(_let_through(model), delta=delta))
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
-        """Epsilon at the smallest mean overlap, or the gate's own epsilon at its own delta."""
+        """Epsilon at the smallest mean overlap, or the gate's own epsilon at its own delta.
+
+        The gate's own epsilon is given only if it holds at the gate's delta.
+        """
         gate = _gate_of(model)
         if gate is None:
             return model.local.epsilon0

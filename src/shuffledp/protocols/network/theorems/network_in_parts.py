@@ -122,7 +122,10 @@ def _parts(model: ProtocolModel) -> list[ProtocolModel]:
 
 
 def _perhaps_weakest(parts: "tuple[WalkFacts, ...]") -> "list[WalkFacts]":
-    """Parts that may have the weakest guarantee, without dominated or equal ones."""
+    """Parts that may have the weakest guarantee.
+
+    Dominated parts are left out if people hand in all reports, else only equal parts.
+    """
     if any(part.protocol != "all" for part in parts):
         return list({replace(cast(Any, part), graph_digest=""): part for part in parts}.values())
     found: list[tuple[_Measures, WalkFacts]] = []

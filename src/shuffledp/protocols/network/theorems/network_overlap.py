@@ -80,7 +80,10 @@ class Precision:
 
 
 class ReducedToUniform(WalkTheorem):
-    """Base of theorems with a curve that is a mean over the number of people who hide the victim."""
+    """Base of theorems with a curve that is a mean over the number of people who hide the victim.
+
+    Rare numbers of people are left out, and their chance is charged.
+    """
 
     status = Status.OWN_PROOF
     is_vectorized = True
@@ -117,6 +120,8 @@ def finest(delta: float) -> Precision:
 
 class NetworkOverlap(ReducedToUniform):
     """Bound by a uniform shuffle of the people whose positions overlap with the victim's, for any protocol.
+
+    It holds after any number of rounds.
 
     The least of three bounds: the two of the module docstring, and with gamma the largest
     log[P_j(a) P_k(b) / (P_j(b) P_k(a))] the third, (epsilon_uniform(n) + gamma, delta), as for windows, which is less
@@ -230,7 +235,10 @@ def _product(one: float, other: float) -> float:
 def mixture_curve(
     model: ProtocolModel, people: int, hidden: Hidden, precision: Precision, *, of: _DeltaOfSize | None = None
 ) -> Curve:
-    """Upper bound on the mean of D(1 + M) at each epsilon, over the number M of people who hide the victim."""
+    """Upper bound on the mean of D(1 + M) at each epsilon, over the number M of people who hide the victim.
+
+    D is by default the least of all theorems.
+    """
     if hidden.chance <= 0 or hidden.most < 1:
         return lambda epsilons: LocalOnly().curve(model, epsilons=epsilons)
     outside, few = _blocks(people - 1, hidden, precision)
@@ -283,12 +291,15 @@ def _uniform_delta(model: ProtocolModel, size: int) -> Curve:
 
 
 def _blanket_delta(model: ProtocolModel, size: int) -> Curve:
-    """Delta D of a uniform shuffle of this size by blanket bounds, which also cover near-uniform positions."""
+    """Delta D of a uniform shuffle of this size by blanket bounds alone; they also cover near-uniform positions."""
     return partial(uniform_curve, model, size, quickly=True)
 
 
 def _likely(model: ProtocolModel, walks: "WalkFacts", delta: float) -> tuple[float, float]:
-    """Starting points of a search for the least epsilon: one that is large enough, and a guess."""
+    """Starting points of a search for the least epsilon: one that is large enough, and a guess.
+
+    The first is surely large enough, if it is below epsilon0.
+    """
     hidden, epsilon0 = next(_hidings(walks)), model.local.epsilon0
     if hidden.chance <= 0 or hidden.most < 1:
         return math.inf, math.inf

@@ -170,7 +170,7 @@ def _alike(law: ReportLaw, other: ReportLaw) -> bool:
 
 
 def _replaced(given: _Weights, law: ReportLaw, epsilon: float) -> float:
-    """Upper bound on E[((1 - e) + sum of p_i z_i)_+] for a law of two inputs.
+    """Upper bound on E[((1 - e) + sum of p_i z_i)_+] for a law of two inputs; 1 where reports stand alone.
 
     It is the weighted sum of G with (e - 1) (sum of p_i - 1) added; the sum is below 1 where reports get lost, or take
     the places of others.

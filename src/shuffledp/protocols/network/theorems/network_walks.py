@@ -56,7 +56,10 @@ def _independent_schedule() -> Hypothesis:
 
 
 def nobody_colludes(model: ProtocolModel) -> Hypothesis:
-    """Hypothesis: no relay colludes with the analyst."""
+    """Hypothesis: no relay colludes with the analyst.
+
+    A colluder who receives a report in the first round knows its owner.
+    """
     walks = walks_of(model)
     colluding = None if walks is None else walks.num_colluding
     return Hypothesis(
