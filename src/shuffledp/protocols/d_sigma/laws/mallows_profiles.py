@@ -1,4 +1,4 @@
-"""Loss profiles of Kendall-Mallows shuffles, exact for groups of consecutive ranks."""
+"""Loss profiles of Mallows shuffles by Kendall's distance, exact for groups whose members stand next to each other."""
 
 import cmath
 import math
@@ -81,7 +81,7 @@ def kendall_divergences(window: int, concentration: float) -> Floats:
 
 
 def _least_inversions(window: int, theta: float, releases: int) -> int:
-    """Number of inversions of which fewer occur with a probability of less than 1e-15 (Chernoff)."""
+    """Number of inversions below which lies a probability of less than 1e-15 (Chernoff); more of them lose less."""
     _, variance = kendall_inversions(window, theta)
     base, least = log_partition(window, theta), 0.0
     for rate in (_TRIALS / math.sqrt(max(releases * variance, 1e-12))).tolist():
@@ -91,7 +91,7 @@ def _least_inversions(window: int, theta: float, releases: int) -> int:
 
 
 def _spectrum(window: int, theta: float, releases: int, size: int) -> NDArray[np.complex128]:
-    """Fourier transform of the law of inversions; 0 at high frequencies, where it is below 1e-20."""
+    """Transform of the law of inversions; 0 from the frequency on beyond which all of it is below 1e-20."""
     counts = np.arange(1, window + 1, dtype=np.float64)
     constants = np.expm1(-theta) / np.expm1(-theta * counts)  # of truncated geometric laws
     whole = np.zeros(size // 2 + 1, dtype=np.complex128)

@@ -1,4 +1,4 @@
-"""(eta, delta)-preservation: law of the number of a group's reports that stay in the group's slots."""
+"""(eta, delta)-preservation: laws of the number of a set's own reports that remain in the set's slots."""
 
 import math
 from collections.abc import Callable
@@ -18,7 +18,7 @@ _SMALLEST = 1e-300
 
 
 def most_lost(set_size: int, eta: Real | float) -> int:
-    """Largest number of values that a set may lose if it keeps the share ``eta``: l - ceil(eta l), exactly.
+    """Largest number of values that a set may lose and still keep the share ``eta``: l - ceil(eta l), exactly.
 
     Args:
         set_size: l, 0 or more.
@@ -103,7 +103,7 @@ def _log_choose(factorials: Floats, m: int, i: int) -> float:
 
 
 def _log_arrangements(factorials: Floats, m: int, j: int, theta: float) -> float:
-    """Logarithm of A(m, j), the weight of arrangements in which m values stay in their half and j are exchanged."""
+    """Logarithm of A(m, j): m stay in their half, some of them fixed by force, and j are exchanged."""
     from scipy.special import logsumexp
 
     forced = np.arange(m + 1)

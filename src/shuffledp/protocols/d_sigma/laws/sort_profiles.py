@@ -1,4 +1,4 @@
-"""Loss profiles of Laplace sorts: sums of losses of shifted Laplace laws, one for each member of a group.
+"""Loss profiles of Laplace sorts: sums of the losses of shifted Laplace laws, one shift for each member of a group.
 
 A group whose positions are reversed moves its i-th member by d_i. The loss is that of Laplace noise (scale 1) against
 the same noise shifted by d_i, independently for each i. It grows with each d_i, and at a fixed sum it grows the more
@@ -35,7 +35,7 @@ _TRIALS = np.geomspace(0.1, 30, 21)  # rates for Chernoff's bound, in inverse st
 
 
 def laplace_profile(distances: ArrayLike, *, releases: int = 1, steps: int = STEPS) -> LossProfile:
-    """Upper bound on the loss profile of a Laplace sort (noise of scale 1) on one group.
+    """Loss profile of a Laplace sort (noise of scale 1) on one group, from above.
 
     Each shift is brought to a grid so that the k largest never add up to less, and the loss of a shift is replaced by
     the one with the chords of its profile: what is stated is an upper bound, and exact but for the grid.
@@ -88,7 +88,7 @@ def laplace_divergences(distances: Floats) -> Floats:
 
 
 def dominating_distances(groups: Iterable[Floats]) -> Floats:
-    """Distances whose loss profile bounds the loss profile of each of the groups.
+    """Distances whose profile bounds the profile of each of the groups: the k largest add up to no less, for every k.
 
     Args:
         groups: for each group its distances, as for `laplace_profile`, largest first.
@@ -109,7 +109,7 @@ def dominating_distances(groups: Iterable[Floats]) -> Floats:
 
 
 def few_distances(distances: Floats, *, kinds: int = 24) -> tuple[Floats, Integers]:
-    """Few distinct distances with their counts, whose loss profile bounds the given one.
+    """Distances of few different values, with how often each occurs, whose profile bounds that of the given ones.
 
     Their sums lie on tangents to the sums of the given ones, which are concave: no sum of the k largest is less, and
     the sum of all is the same.
@@ -134,7 +134,7 @@ def few_distances(distances: Floats, *, kinds: int = 24) -> tuple[Floats, Intege
 
 
 def _on_two_tangents(part: Floats) -> Floats:
-    """Values replaced by the first, the last and one between them, with an equal sum."""
+    """The first and the last value in place of all, and one between them, with the same sum of all."""
     first, last = float(part[0]), float(part[-1])
     if first == last:
         return part
@@ -159,18 +159,18 @@ def _upper_hull(values: Floats) -> Integers:
 
 
 def _aligned(step: float, least: float) -> float:
-    """Step of at most the given size that divides the least shift, or half of it for smaller shifts."""
+    """Step no larger than the one wished for, of which the least shift is a multiple if it is not less."""
     return least / math.ceil(least / step) if least >= step else step / 2
 
 
 def _on_grid(shifts: Floats, step: float) -> Integers:
-    """Shifts as multiples of the step; each partial sum is rounded up, by less than a step."""
+    """Multiples of the step, so that every sum of first ones is no less, and by less than a step more."""
     sums = np.ceil(np.cumsum(shifts) / step * (1 - 1e-12)).astype(np.int64)
     return np.diff(sums, prepend=0)
 
 
 class _ShiftLaw(NamedTuple):
-    """Upper bound on the loss law of a shift of ``place`` steps, with the number of such shifts."""
+    """Loss law of one shift of ``place`` steps, from above, and how often it occurs."""
 
     place: int
     step: float
@@ -178,7 +178,7 @@ class _ShiftLaw(NamedTuple):
 
     @property
     def masses(self) -> Floats:
-        """Probabilities of the losses -place, ..., place, in steps."""
+        """Probabilities of the losses -place, ..., place, in steps: changes of slope of the chords of the profile."""
         place, half = self.place, math.exp(self.step / 2)
         inner = np.arange(-place, place + 1)
         found: Floats = np.exp((inner - place) * self.step / 2) * ((half - 1) / (half + 1))
@@ -187,7 +187,7 @@ class _ShiftLaw(NamedTuple):
         return found
 
     def transform(self, frequencies: Integers, size: int) -> NDArray[np.complex128]:
-        """Fourier transform of the losses at these frequencies, modulo the size."""
+        """Sum over the losses of mass times exp(-2 pi i frequency * place / size): a geometric sum and the two ends."""
         place, half = self.place, math.exp(self.step / 2)
         turn = np.exp(-2j * math.pi / size * (frequencies * place % size))
         ratio = half * np.exp(-2j * math.pi / size * frequencies)
@@ -198,7 +198,7 @@ class _ShiftLaw(NamedTuple):
 
 
 def _sum_of(laws: list[_ShiftLaw], step: float) -> tuple[Floats, Floats, float]:
-    """Losses of the sum of all the laws, their probabilities, and the probability left out or rounded away."""
+    """Losses, their probabilities, and what is left out or rounded, of the sum of all the laws."""
     kinds = [(law, law.masses) for law in laws]
     first, last = _window(kinds)
     size = 1 << (last - first).bit_length()
@@ -210,7 +210,7 @@ def _sum_of(laws: list[_ShiftLaw], step: float) -> tuple[Floats, Floats, float]:
 
 
 def _spectrum(laws: list[_ShiftLaw], size: int) -> NDArray[np.complex128]:
-    """Fourier transform of the sum of all the laws; frequencies with a factor below 1e-20 are 0."""
+    """Transform of the sum of all the laws; frequencies are left out (0) once a part of the product is below 1e-20."""
     alive, found = np.arange(size // 2 + 1), np.ones(size // 2 + 1, dtype=np.complex128)
     for law in sorted(laws, key=lambda each: (each.place % _MIXED, -each.place)):
         found = found * _power(law.transform(alive, size), law.times)
@@ -232,7 +232,7 @@ def _power(values: NDArray[np.complex128], times: int) -> NDArray[np.complex128]
 
 
 def _window(kinds: list[tuple[_ShiftLaw, Floats]]) -> tuple[int, int]:
-    """First and last place of the sum; less than 1e-15 of the probability lies beyond each end (Chernoff)."""
+    """First and last place of the sum, but for a probability below 1e-15 at either end (Chernoff)."""
     whole = sum(law.place * law.times for law, _ in kinds)
     inner = [np.arange(-law.place, law.place + 1) for law, _ in kinds]
     means = [float(masses @ at) for (_, masses), at in zip(kinds, inner, strict=True)]

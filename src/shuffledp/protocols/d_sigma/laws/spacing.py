@@ -1,4 +1,4 @@
-"""Spacings of the positions of a noisy sort: spreads of groups, and gaps that use up a privacy budget."""
+"""Spacings of the positions of a noisy sort: the spread of each group, and gaps that use up a budget."""
 
 import math
 from typing import NamedTuple, Self
@@ -59,12 +59,12 @@ class RankGroups(NamedTuple):
 
     @property
     def mirrors(self) -> Integers:
-        """Mirror of each member: the place as far from the other end of the group."""
+        """Mirror of each membership: the place equally far from the other end of its group."""
         sizes = np.diff(self.starts)
         return np.repeat(self.starts[:-1] + self.starts[1:] - 1, sizes) - np.arange(self.ranks.size)
 
     def sums(self, values: Floats) -> Floats:
-        """Sum of the members' values in each group; 0 for an empty group."""
+        """Sum over each group of values given for memberships; 0 for an empty group."""
         out = np.zeros(self.starts.size - 1)
         full = np.diff(self.starts) > 0
         if full.any():
@@ -73,7 +73,7 @@ class RankGroups(NamedTuple):
 
 
 def sort_spreads(positions: ArrayLike, groups: object, *, power: int = 1) -> Floats:
-    """Spread of each group: total movement of its positions when its order is reversed.
+    """Spread of each group: the movement of its positions when its order is reversed, the costliest exchange.
 
     With t the sorted positions of a group of g: the sum over all i of ``abs(t_(g+1-i) - t_(i))``, which over the scale
     is the loss of a sort with Laplace noise; or with ``power=2`` the root of the sum of squares, which over the scale
@@ -99,7 +99,7 @@ def sort_spreads(positions: ArrayLike, groups: object, *, power: int = 1) -> Flo
 
 
 def _spreads(at: Floats, members: RankGroups, mirrors: Integers, power: int) -> tuple[Floats, Floats]:
-    """Spreads of the groups, rounded up, and the signed distance of each member from its mirror."""
+    """Spreads, rounded up, and the signed distance of each membership from its mirror."""
     there = at[members.ranks]
     distances = there - there[mirrors]
     sums = members.sums(np.abs(distances)) if power == 1 else np.sqrt(members.sums(distances**2))
@@ -158,7 +158,7 @@ def uniform_gaps(num_items: int, sensitivity: float, budget: float) -> Floats:
 def adaptive_gaps(
     num_items: int, first: ArrayLike, last: ArrayLike, sensitivities: ArrayLike, budget: float, *, cap: float = math.inf
 ) -> Floats:
-    """Gap at each place: the smallest ``budget / sensitivity`` of the groups across it.
+    """Gap at each place: the smallest ``budget / sensitivity`` of the groups whose window spans it.
 
     No group's spread then exceeds the budget: inside its window all gaps are at most its own quotient. Each gap is
     rounded down by 2^-36 of itself, so that `sort_spreads` of their positions is at most the budget for groups of up to
@@ -195,7 +195,7 @@ def adaptive_gaps(
 
 
 def _least_over_windows(size: int, starts: Integers, stops: Integers, limits: Floats) -> Floats:
-    """Smallest limit at each place, over the windows [start, stop) that contain it.
+    """Smallest limit of the windows [start, stop) that contain each place.
 
     A window is two overlapping ones whose length is a power of 2, and these are halved from the longest on.
     """
@@ -214,7 +214,7 @@ def _least_over_windows(size: int, starts: Integers, stops: Integers, limits: Fl
 
 
 def refined_gaps(gaps: ArrayLike, groups: object, budget: float, *, power: int = 1, rounds: int = 200) -> Floats:
-    """Gaps with a larger product within the budget, improved from feasible gaps.
+    """Gaps with a larger product within the same budget, from feasible gaps: never worse than those given.
 
     Maximizing the sum of the logarithms of the gaps, no group's spread above the budget, is a convex program. At its
     solution each gap is 1 over the sum of (multiplier * derivative of the spread by the gap); multipliers of groups

@@ -1,1 +1,1 @@
-"""Planning of shuffles near a reference order: the mixing of groups."""
+"""Planning of shuffles near a reference order: how groups mix."""

@@ -1,4 +1,4 @@
-"""Losses of the order inside groups over several releases, added up by group size.
+"""Losses of the order inside groups over several releases: added up for the groups of each size, and then the worst.
 
 For each group the reversal is the worst exchange in every release, so that the pairs of laws of independent releases
 multiply. Groups of about one size are bounded by one law in each release, and the products of these bound all of them.
@@ -26,7 +26,7 @@ _LEFT_OUT = 1e-4  # share of delta: the probability of losses that are taken for
 
 
 def with_order_laws(statements: Sequence[PrivacyStatement], laws: Sequence[OrderLaw]) -> tuple[PrivacyStatement, ...]:
-    """Statements of a release, with the loss by group size added to the statement on the order.
+    """Statements of a release, in which the promise of its shuffle about the order has its laws by group size.
 
     A promise by randomizing alone, and one that is withdrawn, stay as they are.
     """
@@ -41,13 +41,13 @@ def _with_laws(statement: PrivacyStatement, laws: tuple[OrderLaw, ...]) -> Priva
 
 
 def laws_of(shuffler: object) -> tuple[OrderLaw, ...]:
-    """Loss laws by group size of a shuffler near an order; empty for any other shuffler."""
+    """Laws by group size of a shuffler near an order that has groups; empty for any other."""
     has_groups = isinstance(shuffler, SlotShuffler) and getattr(shuffler, "groups", None) is not None
     return shuffler.order_laws() if has_groups and isinstance(shuffler, SlotShuffler) else ()
 
 
 def orders_added_up(claims: Sequence[DSigmaPrivacy], *, delta: float) -> tuple[tuple[int, int, float], ...]:
-    """Alpha of several releases together at this delta, by group size; empty where no laws are known.
+    """Alphas of several releases about equal groups at this remainder, by group size; empty where no laws are known.
 
     A release without laws counts for every group as a response of its alpha; what its own remainder hides comes on top
     of ``delta``.
@@ -71,7 +71,7 @@ def orders_added_up(claims: Sequence[DSigmaPrivacy], *, delta: float) -> tuple[t
 
 
 def _profiles(laws: Sequence[OrderLaw]) -> list[Profile]:
-    """Loss profiles of the releases for one group, with equal laws and Gaussian laws combined."""
+    """Profiles of the releases of one group: equal laws as one, and all of Gaussian noise as one."""
     mu = math.hypot(*(law.numbers[0] for law in laws if law.law == "gaussian"))
     counts = Counter(law for law in laws if law.law != "gaussian")
     rest = [profile_of(law, releases=count) for law, count in counts.items()]
@@ -79,7 +79,7 @@ def _profiles(laws: Sequence[OrderLaw]) -> list[Profile]:
 
 
 def _together(profiles: Sequence[Profile], delta: float) -> float:
-    """Alpha of independent releases with these loss profiles."""
+    """Alpha of independent releases with these profiles."""
     if not profiles:
         return 0.0
     if len(profiles) == 1:
@@ -97,7 +97,7 @@ def _together(profiles: Sequence[Profile], delta: float) -> float:
 
 @dataclass(frozen=True)
 class _Curve:
-    """Curve of delta of a loss profile, equal in both directions."""
+    """Curve of delta of a profile, the same in both directions, since reversing a group twice changes nothing."""
 
     profile: Profile
 

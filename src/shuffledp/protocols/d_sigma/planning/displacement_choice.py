@@ -1,4 +1,4 @@
-"""Choice of the shuffler near a reference order that moves reports least: Mallows by blocks or a noisy sort."""
+"""Choice of a shuffler near a reference order by how far reports move: Mallows by blocks, or a noisy sort."""
 
 import math
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ _MOST_REFINED = 1_000_000  # members of all groups: some seconds
 
 @dataclass(frozen=True, eq=False)
 class LeastDisplacement:
-    """Mechanism that moves reports least, with the displacements of all mechanisms tried.
+    """Mechanism that moves reports least, with the displacements of all that were tried.
 
     Args:
         shuffler: it, prepared.
@@ -87,12 +87,12 @@ def check_choice(*, alpha: float, delta: float | None) -> None:
 
 
 def _spendable(alpha: float, delta: float | None) -> float | None:
-    """Delta that mechanisms with a pure loss can use, if alpha is finite and above 0."""
+    """Remainder that mechanisms with a pure loss can spend: beside a loss that is finite and above 0."""
     return delta if 0 < alpha < math.inf else None
 
 
 def _sorts(groups: Groups, alpha: float, delta: float | None, order: NDArray[np.int64]) -> dict[str, SlotShuffler]:
-    """Noisy sorts to compare, by name, the simpler spacings first."""
+    """Sorts by name, those with simpler spacing first; a remainder is not spent with Laplace noise and refined gaps."""
     spent = _spendable(alpha, delta)
     kinds: dict[str, tuple[str, str, float | None]] = {"laplace": ("laplace", "adaptive", spent)}
     if delta is not None:
@@ -121,7 +121,7 @@ def _why(best: str, found: Mapping[str, float], groups: Groups) -> str:
 
 
 def mean_displacement(shuffler: SlotShuffler, *, seed: int = 0) -> float:
-    """Mean number of ranks that a report moves, over simulated draws with a seed.
+    """Mean number of ranks that a report moves, over simulated draws; the same for the same seed.
 
     Args:
         shuffler: it is prepared if it is not yet.
@@ -133,7 +133,7 @@ def mean_displacement(shuffler: SlotShuffler, *, seed: int = 0) -> float:
 
 
 def displacement_draws(shuffler: SlotShuffler, *, draws: int, seed: int) -> Floats:
-    """Mean number of ranks that a report moves, for each simulated draw."""
+    """Mean number of ranks that a report moves, one for each simulated draw, see `mean_displacement`."""
     ranks = np.arange(shuffler.prepare().order.size)
     sources = (SeededSource(seed).substream("displacement", number) for number in range(draws))
     return np.array([np.abs(shuffler.draw_ranks(source=source) - ranks).mean() for source in sources])

@@ -1,4 +1,4 @@
-"""Guarantees of each person under a shuffle near an order: central epsilon and the chance of being named.
+"""Guarantees of each person under a shuffle near an order: central epsilon, and the chance that a report is found.
 
 Groups and places differ along an order, and so do the people: the one who is hidden least says little of the others.
 Read off the costs of exchanging two people (docs/theorems.md): nothing here looks at answers.
@@ -32,7 +32,7 @@ _STEP_OF_COST, _MOST_COST = 0.05, 30.0  # of a household's windows
 
 
 def named_each(shuffler: SlotShuffler, epsilon0: float) -> Floats:
-    """Upper bound, for each rank, on the chance that an attacker who knows all answers names the report's slot.
+    """Largest chance with which somebody who knows all answers names the slot of a report, along the order.
 
     Every other person of the block hides somebody, at the cost of exchanging just the two (Theorem 4.2, refined). For
     Gaussian noise the chance is on average over releases.
@@ -50,7 +50,7 @@ def named_each(shuffler: SlotShuffler, epsilon0: float) -> Floats:
 
 
 def central_each(shuffler: SlotShuffler, uniform: Callable[[int], float], epsilon0: float) -> Floats:
-    """Central epsilon of the person at each rank: that of a uniform shuffle of the best window, plus a swap cost.
+    """Central epsilon of the person at each rank: that of a uniform shuffle of the best window, plus its swap cost.
 
     Args:
         shuffler: what shuffles.
@@ -73,7 +73,7 @@ def central_each(shuffler: SlotShuffler, uniform: Callable[[int], float], epsilo
 
 
 def _named_each_gaussian(shuffler: NoisySortShuffler, epsilon0: float) -> Floats:
-    """Naming chances p for Gaussian noise: 1 - p = sum of exp(-2 epsilon0 - a) (p - delta(a)).
+    """Chances for Gaussian noise: the p at which 1 - p = sum of exp(-2 epsilon0 - a) (p - delta(a)) over the others.
 
     Exchanging two people at a distance of d is a Gaussian shift of sqrt(2) d, and each a is free; distances are rounded
     up to a grid, and so are chances. The right side rises with p, so that the first p at which it is too much is found
@@ -96,14 +96,14 @@ def _named_each_gaussian(shuffler: NoisySortShuffler, epsilon0: float) -> Floats
 
 
 def _summed(counts: NDArray[np.int32], kept: Floats, people: Integers, chance: Integers) -> Floats:
-    """Sum over distances of the number of other people there, times the factor kept at each person's chance."""
+    """Sum over distances of the number of others times what they keep at each person's own chance."""
     parts = np.array_split(np.arange(people.size), max(1, people.size // _AT_ONCE))
     return np.concatenate([np.einsum("ij,ij->i", counts[people[part]], kept[chance[part]]) for part in parts])
 
 
 @cache
 def _gaussian_grid() -> tuple[Floats, Floats, Floats]:
-    """Grid of distances and chances p, with the largest exp(-a) (p - delta(a)), shape (chances, distances)."""
+    """Distances; chances p; and the largest exp(-a) (p - delta(a)) over losses a, shape (chances, distances)."""
     edges = np.linspace(0, _MOST_APART, _STEPS_APART + 1)[1:]
     losses = np.linspace(0, _MOST_LOSS, _STEPS_OF_LOSS)
     remainders = np.array([[gaussian_delta(math.sqrt(2) * edge, loss) for loss in losses] for edge in edges])
@@ -113,14 +113,14 @@ def _gaussian_grid() -> tuple[Floats, Floats, Floats]:
 
 
 def _apart(at: Floats, starts: Integers) -> Floats:
-    """Positions along one line, with blocks moved out of each other's reach."""
+    """Places along one line on which nobody of another block is within reach."""
     first, last = at[starts[:-1]], at[starts[1:] - 1]
     ends = np.cumsum(last - first + 3 * _MOST_APART)
     return np.asarray(at + np.repeat(np.append(0.0, ends[:-1]) - first, np.diff(starts)))
 
 
 def _within(at: Floats, edges: Floats) -> NDArray[np.int32]:
-    """Number of other people in each interval of distances, shape (people, intervals); rounding adds nobody."""
+    """Number of others in each interval of distances, shape (people, intervals); rounding adds nobody."""
     slack = 8 * np.finfo(float).eps * max(float(at[-1]), 1.0)
     found = np.empty((at.size, edges.size), dtype=np.int32)
     before = np.ones(at.size, dtype=np.int64)  # everybody is near herself
@@ -134,7 +134,7 @@ def _within(at: Floats, edges: Floats) -> NDArray[np.int32]:
 def household_each(
     shuffler: SlotShuffler, targets: int, epsilon0: float, *, at_least: int | None = None
 ) -> Floats | None:
-    """Upper bound, along the order, on the chance to find more than half of the slots of k neighbors.
+    """Largest chance to find more than half of the slots of k people who live at one place, along the order.
 
     The k people stand together in the order, and hide among the people of the best window around them: exchanging two
     people of a window costs 2 epsilon0 and the window's swap cost, and so the number of slots found is at most
@@ -168,7 +168,7 @@ def household_each(
 
 
 def common_each(shuffler: SlotShuffler, targets: int, epsilon0: float, delta: float) -> Floats | None:
-    """Central epsilon, along the order, of one yes or no that k neighbors have in common.
+    """Central epsilon of one common yes or no of k people who live at one place, along the order; at most k epsilon0.
 
     All k change their answer together, and hide among the people of the best window that holds them: a uniform shuffle
     of the window, for k people at once, and k exchanges (docs/theorems.md). Windows double in size up to a thousand.
@@ -197,7 +197,7 @@ def common_each(shuffler: SlotShuffler, targets: int, epsilon0: float, delta: fl
 
 
 def _from_rank_on(found: Floats, starts: Integers, targets: int) -> Floats:
-    """Value for the k people from each rank on, or for the last k people of the block."""
+    """Number of the k people from each rank on; of the last k of the block where fewer are left of it."""
     last = np.repeat(starts[1:], np.diff(starts)) - targets
     first = np.repeat(starts[:-1], np.diff(starts))
     return np.asarray(found[np.maximum(np.minimum(np.arange(found.size), last), first)])

@@ -1,4 +1,4 @@
-"""Losses by group size: the pure loss, and the smaller alpha at a delta, for one or more releases."""
+"""Losses by group size: the pure one, and the smaller one that a remainder allows, for one release or many."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from shuffledp.protocols.d_sigma.shufflers.reference_order import SlotShuffler
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SizedLoss(Described):
-    """Losses of the order inside groups of one size class, over all releases together.
+    """Losses of the order inside groups of about one size, over all releases together.
 
     Args:
         smallest: people in the smallest of these groups, 2 or more.
@@ -31,7 +31,7 @@ class SizedLoss(Described):
 
 
 def losses_by_size(shuffler: SlotShuffler, *, delta: float, releases: int = 1) -> tuple[SizedLoss, ...]:
-    """Losses of a shuffler's groups by size, the smallest first; empty if each person is a group.
+    """Losses of a shuffler's groups by their size, the smallest first; empty if each person is a group.
 
     Each group's losses are added up over the releases exactly, and the worst group is taken last: large groups lose
     far less than the pure loss says, and less than its multiples.

@@ -1,4 +1,4 @@
-"""Mixing of groups by a shuffle near a reference order, for its own loss, other losses and other groups."""
+"""Mixing of given groups by a shuffle near a reference order: for its own loss, other losses, and other groups."""
 
 import math
 from collections.abc import Callable, Iterable, Sequence
@@ -42,7 +42,7 @@ _NEARLY_ALL = 0.8  # of a uniform shuffle's displacement: beyond it, positions h
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mixing(Displacements):
-    """Mixing of the people of given groups by a shuffle: public facts that depend on no answer.
+    """Mixing of the people of given groups by a shuffle: public information that depends on no answer.
 
     Displacements are averages over a few draws from a fixed seed; so are shares, but those that are known exactly.
 
@@ -62,7 +62,7 @@ class Mixing(Displacements):
 
     @property
     def how_kept(self) -> str:
-        """Text on the method for the shares that stay in groups: exact, simulated, or both."""
+        """Method text for the shares that stay in groups: exact, by simulation, or part of each."""
         if self.kept_exactly in (0, 1):
             return "exact" if self.kept_exactly else "simulated"
         return f"exact for {self.kept_exactly:.0%} of the people, simulated for the others"
@@ -97,12 +97,12 @@ class Mixing(Displacements):
 
     @property
     def _nearer(self) -> tuple[str, ...]:
-        """Changes of a task that would keep reports nearer to their places."""
+        """Changes that would keep reports nearer; a larger alpha does not help where one group holds all people."""
         return ("smaller groups",) if self.largest == self.num_users else ("a larger alpha", "smaller groups")
 
 
 def mixing_warnings(mixing: Mixing, models: Iterable[ProtocolModel], named: Spread | None) -> tuple[str, ...]:
-    """Warnings about a loss that does not fit the groups, or that randomizing alone reaches.
+    """Warnings about a loss that does not fit the groups, or a loss that randomizing alone achieves.
 
     A loss that randomizing alone achieves is no danger where most reports are hidden among others' all the same.
 
@@ -118,7 +118,7 @@ def mixing_warnings(mixing: Mixing, models: Iterable[ProtocolModel], named: Spre
 
 
 def slots_still_hide(named: Spread | None, models: Iterable[ProtocolModel]) -> str:
-    """Sentence that reports are still hidden where randomizing alone reaches the loss; else ""."""
+    """Sentence on a loss that randomizing alone achieves, where reports are hidden all the same; else ""."""
     if named is None or named.half > WEAK or not any(unneeded_shuffle(model) for model in models):
         return ""
     return (
@@ -217,7 +217,7 @@ def mixing_of(
 
 
 def _kind(shuffler: SlotShuffler) -> str:
-    """Name of the shuffle, with its noise or distance unless that is the default."""
+    """Name of the shuffle, with its noise or distance if that is not the default."""
     model, distance = shuffler.prepare().model, _distance_of(shuffler)
     named = getattr(model, "noise", None) or (distance if distance != _KENDALL else None)
     return model.kind if named is None else f"{model.kind} ({named})"
@@ -228,7 +228,7 @@ def _distance_of(shuffler: SlotShuffler) -> str:
 
 
 def _quantile(values: Integers, counts: Integers, share: float) -> int:
-    """Quantile of values with counts: the least value that reaches this share."""
+    """Quantile: the least value that is reached by this share of the counts."""
     order = np.argsort(values, kind="stable")
     passed = np.cumsum(counts[order])
     return int(values[order[np.searchsorted(passed, math.ceil(share * passed[-1]))]])
@@ -240,7 +240,7 @@ def _evenly(people: int, most: int) -> Integers:
 
 
 def _asked(groups: Groups, order: Integers) -> tuple[list[int], Integers]:
-    """Groups of people spread evenly along the order, as far as affordable, with the people in each."""
+    """Groups of people spread evenly along the order, as far as affordable, with the number of these people in each."""
     numbers, counts = np.unique(groups.own[order[_evenly(order.size, _MOST_ASKED)]], return_counts=True)
     affordable = np.cumsum(groups.sizes[numbers]) <= _MOST_MEMBERSHIPS
     affordable[0] = True
@@ -250,13 +250,13 @@ def _asked(groups: Groups, order: Integers) -> tuple[list[int], Integers]:
 def _shares(
     numbers: list[int], exact: dict[int, float], simulated: dict[int, float]
 ) -> tuple[Floats, NDArray[np.bool_]]:
-    """Share of each group's slots that hold the group's reports, and a mask of the exact shares."""
+    """Share of each group's slots that hold the group's reports, and whether it is the exact mean."""
     shares = simulated | exact
     return np.array([shares[number] for number in numbers]), np.array([number in exact for number in numbers])
 
 
 class _Drawn(NamedTuple):
-    """Measures of a few drawn permutations of ranks."""
+    """Measures of a few draws of ranks, held in memory in parts."""
 
     moved: Integers  # how many reports moved by 0, 1, 2, ... ranks
     measured: Integers  # the ranks at which distances are measured,
@@ -265,7 +265,7 @@ class _Drawn(NamedTuple):
 
 
 def _drawn(groups: Groups, numbers: list[int], shuffler: SlotShuffler) -> _Drawn:
-    """Measures of shuffles drawn with fixed seeds, for the given groups."""
+    """Measures of shuffles drawn with fixed seeds, with shares for the groups ``numbers``."""
     order = shuffler.prepare().order
     num_draws = _DRAWS if order.size <= _MANY else _DRAWS_OF_MANY
     members = list(map(partial(ranks_of, lay(groups, order)), numbers)) if numbers else []
@@ -286,7 +286,7 @@ def _drawn(groups: Groups, numbers: list[int], shuffler: SlotShuffler) -> _Drawn
 
 
 def _between(ascending: Integers, start: int, length: int) -> Integers:
-    """Numbers inside a window, counted from its ``start``."""
+    """Numbers in a window of this length from ``start`` on, counted from ``start``."""
     low, high = np.searchsorted(ascending, [start, start + length])
     return ascending[low:high] - start
 
@@ -302,7 +302,7 @@ def _sum(one: Integers, other: Integers) -> Integers:
 def _distances(
     coordinates: Floats | None, metric: str | None, order: Integers, drawn: _Drawn
 ) -> tuple[float, float] | tuple[None, None]:
-    """Median and 90% quantile of the distance between a slot's place and the place of its report's sender."""
+    """Median and 90% quantile of distances between a slot's place and that of the report in it."""
     if coordinates is None:
         return None, None
     here = coordinates[order[drawn.measured]]
@@ -321,7 +321,7 @@ def plan_mixing(
     metric: str | None = None,
     method: str = "auto",
 ) -> GroupsPlan:
-    """Plan of the mixing of groups by this shuffler, beside other losses and other groups.
+    """Plan of how this shuffler mixes its groups, and how its kind would with other losses and other groups.
 
     Args:
         groups: the groups.
@@ -369,7 +369,7 @@ def _groups_within(key: str, value: float, points: Floats, metric: str) -> Group
 
 
 def _other_reaches(key: str, own: float, people: int) -> list[float]:
-    """Radii or numbers of neighbors to compare with the given one."""
+    """Radii or numbers of neighbors to compare with, without duplicates and the given one."""
     if key == "radius":
         return [own * factor for factor in _FACTORS_OF_REACH] if 0 < own < math.inf else []
     others = {max(1, min(round(own * factor), people - 1)) for factor in _FACTORS_OF_REACH}

@@ -1,4 +1,4 @@
-"""Households: chances of naming the slots of several people who belong together."""
+"""Households: how well the slots of several people who belong together are named, by whoever knows everything else."""
 
 import math
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ _ROUND_UP = 1 + 1e-7  # above the error of gamma functions of millions of people
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HouseholdOdds(Described):
-    """Upper bounds on the chances of naming the slots of households of one size, over all households.
+    """Chances of naming the slots of households of one size, at most, and how they are spread over households.
 
     Args:
         size: k, people of a household.
@@ -51,14 +51,14 @@ class HouseholdOdds(Described):
     common_median: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Dictionary of the fields, without a common answer's fields where they are empty."""
+        """All fields; those about a common answer only where something is stated of it."""
         return without_none(without_none(super(HouseholdOdds, self).to_dict(), "common"), "common_median")
 
 
 def household_odds(
     shuffler: SlotShuffler, model: ProtocolModel, households: int | Sequence[Sequence[int]]
 ) -> tuple[HouseholdOdds, ...]:
-    """Chances, by household size, that an attacker who lacks only the randomness names households' slots.
+    """Chances with which somebody who lacks only the randomness names the slots of households, by their size.
 
     Any window of the order that holds the household hides it: of the k named slots as many are right as Fisher's
     noncentral hypergeometric law has it, at 2 epsilon0 plus the cost of exchanging two people of the window. The best
@@ -101,7 +101,7 @@ def household_odds(
 def household_chances(
     shuffler: SlotShuffler, model: ProtocolModel, households: int | Sequence[Sequence[int]] | Sequence[Integers]
 ) -> dict[int, Floats]:
-    """Chances of naming more than half of each household's slots, and all of them; shape (2, households) by size.
+    """Chances of naming more than half of each household's slots, and all of them, by size: shape (2, households).
 
     Arguments and errors are those of `household_odds`.
     """
@@ -129,7 +129,7 @@ def household_chances(
 
 
 def _geometry(shuffler: SlotShuffler) -> SwapGeometry:
-    """Costs of exchanging two people; refused with advice where none is finite."""
+    """Costs of exchanges; refused with a way out where none is finite."""
     try:
         return shuffler.swap_geometry()
     except UnsupportedModelError:
@@ -143,7 +143,7 @@ def _geometry(shuffler: SlotShuffler) -> SwapGeometry:
 def _ranks_by_size(
     households: int | Sequence[Sequence[int]] | Sequence[Integers], rank: Integers, block: Integers
 ) -> dict[int, Integers]:
-    """Ranks of the members of households, by household size."""
+    """Ranks of the members of households, by size; people who live together stand in one block, if one is as large."""
     people = rank.size
     if isinstance(households, int):
         validate.integer_at_least(2, households=households)
@@ -165,7 +165,7 @@ def _ranks_by_size(
 def _windows(
     first: Integers, last: Integers, width: int, starts: Integers, block: Integers
 ) -> tuple[Integers, Integers, Integers]:
-    """Windows of this width around households inside their blocks, with a mask of the windows that fit."""
+    """Windows of this width around households, moved into their blocks, and whether they hold the household."""
     begin, end = starts[block[first]], starts[block[first] + 1]
     low = np.clip((first + last - width + 1) // 2, begin, np.maximum(end - width, begin))
     high = np.minimum(low + width - 1, end - 1)
@@ -173,7 +173,7 @@ def _windows(
 
 
 def _tails(crowds: Integers, size: int, at_least: int, kappas: Floats) -> Floats:
-    """Bounds of `naming_tail`, for many crowds and costs at once."""
+    """Tails of `naming_tail`, for many crowds and costs at once."""
     counts = np.arange(size + 1)
     rest = np.maximum(crowds[:, None] - size, 0)
     free = rest - (size - counts)
@@ -186,7 +186,7 @@ def _tails(crowds: Integers, size: int, at_least: int, kappas: Floats) -> Floats
 
 
 def _by_group(shuffler: SlotShuffler, model: ProtocolModel, members: Integers, wins: int) -> Floats:
-    """Chances from the pure loss of a group with all members; 1 without such a group."""
+    """Chances by the pure loss of a group that holds all members: the own group of the first, else none (1)."""
     groups, size = getattr(shuffler, "groups", None), members.shape[1]
     pure = float(getattr(model.shuffle, "pure_loss", math.inf))
     chances = np.ones((2, members.shape[0]))

@@ -1,4 +1,4 @@
-"""Facts about the mixing of groups: their sizes, and the displacements of reports."""
+"""Facts about the mixing of given groups: their sizes, and how far a shuffle displaces reports."""
 
 from dataclasses import dataclass
 
@@ -36,7 +36,7 @@ class GroupSizes(Described):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Displacements(GroupSizes):
-    """Displacements of reports by a shuffle near an order, with its loss.
+    """Displacements of reports by a shuffle near an order, and its loss.
 
     Args:
         kind: of the shuffle; for an automatic choice, the one chosen.

@@ -1,4 +1,4 @@
-"""Promises to each person before a collection: chances of naming, central epsilons, and reports kept by regions."""
+"""Promises to each person before a collection: chances that reports are found, central epsilons, what places keep."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -33,7 +33,7 @@ _SELDOM = 0.05  # chance with which a region keeps less than is said
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spread(Described):
-    """Values of a bound for the person worst off, for nine in ten people, and for half of them."""
+    """Distribution over people: of the one who is worst off, of nine in ten, and of half of them, or less."""
 
     most: float
     nine_in_ten: float
@@ -41,7 +41,7 @@ class Spread(Described):
 
     @classmethod
     def of(cls, each: Floats, *, coarse: bool = False) -> "Spread":
-        """Largest number over people, with upper 90% and 50% quantiles.
+        """Quantiles of a number for each person, rounded to a person whose number is larger.
 
         Where the numbers tell of something that is not public they are ``coarse``: two digits, rounded up, as on pages.
         """
@@ -51,7 +51,7 @@ class Spread(Described):
 
 
 def _two_digits(value: float) -> float:
-    """Value rounded up to two significant digits."""
+    """Number of two significant digits, no less than the value."""
     if value <= 0:
         return 0.0
     unit = 10.0 ** (math.floor(math.log10(value)) - 1)
@@ -60,7 +60,7 @@ def _two_digits(value: float) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegionKept(Described):
-    """Share of reports that stay in one group's slots: (eta, delta)-preservation.
+    """Reports that stay in one group's slots: (eta, delta)-preservation.
 
     Args:
         rank: place of its middle along the reference order, as a share from 0 to 1.
@@ -105,14 +105,14 @@ class Promises(Described):
     common: dict[str, Spread] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
-        """Dictionary of the fields, without ``common`` where it is empty."""
+        """All fields; without ``common`` where it is not asked for."""
         found = super(Promises, self).to_dict()
         return found if self.common else {key: value for key, value in found.items() if key != "common"}
 
 
 @lru_cache(maxsize=4)
 def uniform_of(local: LocalModel, people: int, delta: float) -> Callable[[int], float]:
-    """Function from a number of people to the central epsilon of their uniform shuffle, by a quick bound."""
+    """Central epsilon of a uniform shuffle by the number of its people, by the quickest bound; kept once computed."""
     like = ProtocolModel(local=local, shuffle=UniformShuffler().model(max(people, 2)))
 
     @cache
@@ -123,7 +123,7 @@ def uniform_of(local: LocalModel, people: int, delta: float) -> Callable[[int], 
 
 
 def named_spread(shuffler: SlotShuffler, model: ProtocolModel) -> Spread | None:
-    """Chances that the slot of a report is named, over the people who are not alone in a block.
+    """Chances with which the slot of a report is named, over the people who are not alone in a block.
 
     None where no theorem covers these reports, where some people may collude (they hide nobody), and where everybody
     is alone.
@@ -145,7 +145,7 @@ def require_fitting(household: int | str | None, people: int) -> None:
 
 
 def _mixed(shuffler: SlotShuffler) -> NDArray[np.bool_]:
-    """Mask of the ranks whose person has other people in the block."""
+    """Whether somebody else is in the block of the person at each rank."""
     sizes = np.diff(shuffler.prepare().starts)
     return np.repeat(sizes > 1, sizes)
 
@@ -161,7 +161,7 @@ def promises_of(
     common: int | None = None,
     with_regions: bool = True,
 ) -> Promises | None:
-    """Promises of a shuffler to its people; None without a theorem for these reports.
+    """Promises of a shuffler to its people; None where no theorem covers these reports.
 
     Args:
         shuffler: what shuffles.
@@ -199,7 +199,7 @@ def promises_of(
 
 
 def common_spread(shuffler: SlotShuffler, model: ProtocolModel, people: int, delta: float) -> Spread | None:
-    """Central epsilons, over people, of one yes or no that neighbors have in common; None where unknown.
+    """Central epsilons of one yes or no that this number of neighbors hold in common, over people; None where open.
 
     They are of randomized response to two answers, and of people who are not alone in a block; colluding people hide
     nobody, and of a shuffle with some of them nothing is said.
@@ -213,7 +213,7 @@ def common_spread(shuffler: SlotShuffler, model: ProtocolModel, people: int, del
 
 
 def _of_households(shuffler: SlotShuffler, model: ProtocolModel, households: Sequence[Integers]) -> dict[str, Floats]:
-    """Chances to find more than half of the slots of given households, by size; empty where unknown."""
+    """Chances to find more than half of given households, by size; nothing where that is open."""
     try:
         return {str(size): found[0] for size, found in household_chances(shuffler, model, households).items()}
     except UnsupportedModelError:
@@ -221,7 +221,7 @@ def _of_households(shuffler: SlotShuffler, model: ProtocolModel, households: Seq
 
 
 def _regions(shuffler: SlotShuffler, groups: Groups, order: Integers) -> tuple[RegionKept, ...]:
-    """Preservation of each group among people spread evenly along the order."""
+    """Preservation of the groups of people spread evenly along the order, each group once."""
     people = order.size
     asked = order[((np.arange(_MOST_REGIONS) + 0.5) * people / _MOST_REGIONS).astype(np.int64)]
     numbers = list(dict.fromkeys(groups.own[asked].tolist()))

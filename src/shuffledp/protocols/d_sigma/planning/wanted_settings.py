@@ -1,4 +1,4 @@
-"""Values of alpha that meet requirements on a shuffle: how well people hide, and how little is blurred.
+"""Losses of the order that meet what is wanted of a shuffle: how well people are hidden, and how little is blurred.
 
 What hides people gets worse as alpha grows, and what places keep gets better (docs/theorems.md): naming, households,
 central loss and mean displacement are monotone in alpha for every mechanism here, so that limits are found by
@@ -39,7 +39,7 @@ Holds = Callable[[SlotShuffler], bool]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted(Described):
-    """Requirements on a shuffle near an order; None for each one not given.
+    """Requirements of a shuffle near an order; None where nothing is required.
 
     Args:
         slot_chance: somebody who knows all answers names the slot of a report at most with this chance.
@@ -74,13 +74,13 @@ class Wanted(Described):
 
     @property
     def hides(self) -> bool:
-        """Whether a requirement limits alpha from above."""
+        """Whether anything is wanted that keeps alpha small."""
         return not (self.slot_chance is None and self.epsilon is None and self.household is None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits(Described):
-    """Range of alpha that meets all requirements, by one mechanism for given groups.
+    """Range of alpha that meets all that is wanted, by one mechanism for given groups.
 
     Args:
         at_most: the largest alpha that hides people as wanted, by what wants it; empty if nothing does.
@@ -96,7 +96,7 @@ class Limits(Described):
 
     @property
     def alpha(self) -> float | None:
-        """Alpha to choose: the largest that hides enough, else the smallest that preserves enough; None if impossible.
+        """Alpha to take: the largest that hides as wanted, else the smallest that keeps so; None if none does.
 
         Where any alpha does, as of a central epsilon that reports have without a shuffle, it is the largest tried.
         """
@@ -107,23 +107,23 @@ class Limits(Described):
 
 
 def crowd_wanted(chance: float, epsilon0: float) -> float:
-    """Number of fully hiding people that limits naming to at most this chance."""
+    """Number of others, each of whom hides fully, that naming with at most this chance takes."""
     return math.exp(2 * epsilon0) * (1 - chance) / chance
 
 
 def epsilon0_wanted(chance: float, crowd: float) -> float:
-    """Largest local loss at which a ``crowd`` limits naming to this ``chance``; below 0 if none does."""
+    """Largest local loss at which a ``crowd`` of others hides a report up to this ``chance``; below 0 if none does."""
     return 0.5 * math.log(crowd * chance / (1 - chance)) if crowd > 0 else -math.inf
 
 
 def can_be_hidden(shuffler: SlotShuffler, epsilon0: float, chance: float) -> NDArray[np.bool_]:
-    """Mask of the ranks whose block is large enough for this naming chance at some alpha."""
+    """Whether the block of the person at each rank is crowd enough for this chance, at some alpha."""
     sizes = np.diff(shuffler.prepare().starts)
     return np.repeat(_hidden_by_all(sizes, epsilon0) <= chance, sizes)
 
 
 def _hidden_by_all(size: ArrayLike, epsilon0: float) -> NDArray[np.float64]:
-    """Chance of naming a report's slot in a block of this size, if all other people hide it fully."""
+    """Chance of naming a report that all others of a block of this size hide fully."""
     odds = math.exp(2 * epsilon0)
     return np.asarray(odds / (odds + np.asarray(size, dtype=np.float64) - 1))
 
@@ -169,7 +169,7 @@ def limits_of(wanted: Wanted, make: Make, groups: Groups, epsilon0: float, unifo
 
 
 def _noted(limits: dict[str, float], name: str, limit: float | None) -> list[str]:
-    """Note a limit by name; return the name in a list if there is no limit."""
+    """Note a limit; returns the name where there is none."""
     if limit is None:
         return [name]
     limits[name] = limit
@@ -183,7 +183,7 @@ def _limit(wanted: Wanted, name: str) -> float:
 def _hiding(
     wanted: Wanted, epsilon0: float, uniform: Callable[[int], float]
 ) -> list[tuple[str, Callable[[int], float], Callable[[NDArray[np.bool_], SlotShuffler], bool]]]:
-    """Requirements that limit alpha: name, best value for a block size, and check of a shuffler."""
+    """Requirements that keep alpha small: name, the best that a block of this size allows, and whether it holds."""
     found: list[tuple[str, Callable[[int], float], Callable[[NDArray[np.bool_], SlotShuffler], bool]]] = []
     if wanted.slot_chance is not None:
         chance = wanted.slot_chance
@@ -214,7 +214,7 @@ def _hiding(
 
 
 def _largest(make: Make, holds: Holds) -> float | None:
-    """Largest alpha that meets a condition, if smaller alphas meet it too; None if the least alpha fails."""
+    """Largest alpha at which something holds that holds below it too; None if it does not at the least one."""
     if not holds(make(LEAST_ALPHA)):
         return None
     if holds(make(MOST_ALPHA)):
@@ -227,7 +227,7 @@ def _largest(make: Make, holds: Holds) -> float | None:
 
 
 def _smallest(make: Make, holds: Holds) -> float | None:
-    """Smallest alpha that meets a condition, if larger alphas meet it too; None if the largest alpha fails."""
+    """Smallest alpha at which something holds that holds above it too; None if it does not at the largest one."""
     if not holds(make(MOST_ALPHA)):
         return None
     if holds(make(LEAST_ALPHA)):
@@ -240,13 +240,13 @@ def _smallest(make: Make, holds: Holds) -> float | None:
 
 
 def _short(alpha: float, rounded: Callable[[float], int]) -> float:
-    """Alpha rounded to three digits, to the side on which the requirement holds."""
+    """Alpha with three digits, rounded to the side on which what is wanted still holds."""
     unit = 10.0 ** (math.floor(math.log10(alpha)) - 2)
     return float(f"{rounded(alpha / unit) * unit:.6g}")
 
 
 def _first_on_grid(make: Make, holds: Holds) -> float | None:
-    """Smallest alpha of a grid from which a condition always holds; None if the last alpha fails."""
+    """Smallest alpha of a grid from which on something holds at all larger ones; None if it does not at the last."""
     alpha, found = MOST_ALPHA, None
     while alpha >= LEAST_ALPHA and holds(make(alpha)):
         found, alpha = alpha, alpha / 2
@@ -254,7 +254,7 @@ def _first_on_grid(make: Make, holds: Holds) -> float | None:
 
 
 def kept_on_average(shuffler: SlotShuffler, groups: Groups) -> float:
-    """Mean share of a group's slots with reports of the group, over some groups and a few draws."""
+    """Share of a group's slots that hold a report of the group, on average over some groups and a few draws."""
     validate.instance_of(Groups, groups=groups)
     people = shuffler.prepare().order.size
     if people != groups.num_users:
@@ -263,7 +263,7 @@ def kept_on_average(shuffler: SlotShuffler, groups: Groups) -> float:
 
 
 def _kept_draws(shuffler: SlotShuffler, groups: Groups, *, draws: int, most: int, seed: int) -> Floats:
-    """Mean share of reports that some groups along the order keep, for each simulated draw."""
+    """Share that groups of people spread evenly along the order keep on average, one for each simulated draw."""
     order = shuffler.prepare().order
     places = np.unique(np.linspace(0, order.size - 1, min(order.size, most)).astype(np.int64))
     numbers, counts = np.unique(groups.own[order[places]], return_counts=True)
@@ -281,17 +281,17 @@ def _kept_draws(shuffler: SlotShuffler, groups: Groups, *, draws: int, most: int
 
 
 def _spared(blur: float, shuffler: SlotShuffler, draws: int) -> Floats:
-    """Margin in ranks between the allowed and the mean displacement, in each draw."""
+    """Ranks that reports move less than they may, in each draw."""
     return blur - displacement_draws(shuffler, draws=draws, seed=_OTHER_SEED)
 
 
 def _stays(groups: Groups, share: float, shuffler: SlotShuffler, draws: int) -> Floats:
-    """Margin of the mean share that groups keep over the wanted share, in each draw."""
+    """Share of groups that stays beyond what is wanted, in each draw."""
     return _kept_draws(shuffler, groups, draws=draws, most=_MORE_GROUPS, seed=_OTHER_SEED) - share
 
 
 def _with_margin(make: Make, alpha: float | None, excess: Callable[[SlotShuffler, int], Floats]) -> float | None:
-    """First alpha from the given one on that meets a requirement by three standard errors.
+    """The first alpha from here on at which a requirement is met with a margin of three standard errors.
 
     ``excess`` are draws, other ones than alpha was found with, of how much more is kept than wanted.
     """

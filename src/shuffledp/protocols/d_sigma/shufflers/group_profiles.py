@@ -1,4 +1,4 @@
-"""Loss profiles of a shuffler's groups by size class, and scales that meet (alpha, delta)."""
+"""Loss profiles of a shuffler's groups: one for the groups of about each size, and scales that meet (alpha, delta)."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -40,12 +40,12 @@ _MOST_WIDTHS = 64
 
 
 def nothing_lost() -> LossProfile:
-    """Loss profile of two equal laws."""
+    """Profile of two laws that are the same."""
     return LossProfile(np.zeros(0), np.zeros(0), 0.0, 0.0, np.zeros(ORDERS.size))
 
 
 def known_by_most(pure: float) -> LossProfile:
-    """Loss profile known only by its largest loss."""
+    """Profile of which the largest loss is all that is known: order a has at most a * pure^2 / 2."""
     with np.errstate(over="ignore"):
         return without_losses(pure, np.minimum(pure, ORDERS * pure**2 / 2)) if pure else nothing_lost()
 
@@ -53,7 +53,7 @@ def known_by_most(pure: float) -> LossProfile:
 def laplace_profiles(
     groups: Groups, order: Integers, at: Floats, is_cut: NDArray[np.bool_], releases: int
 ) -> tuple[SizedProfile, ...]:
-    """Loss profiles by group size of a Laplace sort with positions ``at``, in units of its noise.
+    """Profiles by size of a Laplace sort with positions ``at`` the ranks, in units of its noise.
 
     A group that ``is_cut``, whose members stand in several blocks, may lose anything.
     """
@@ -71,7 +71,7 @@ def laplace_profiles(
 
 
 def laplace_laws(groups: Groups, order: Integers, at: Floats, is_cut: NDArray[np.bool_]) -> tuple[OrderLaw, ...]:
-    """Loss laws by group size of one Laplace sort; arguments as in `laplace_profiles`."""
+    """Laws by size of one Laplace sort, each by few distances; the arguments are those of `laplace_profiles`."""
     moves, found = moves_of(groups, order, at), list[OrderLaw]()
     for numbers in size_classes(groups.sizes):
         if is_cut[numbers].any():
@@ -84,7 +84,7 @@ def laplace_laws(groups: Groups, order: Integers, at: Floats, is_cut: NDArray[np
 
 
 def gaussian_laws(groups: Groups, order: Integers, at: Floats, is_cut: NDArray[np.bool_]) -> tuple[OrderLaw, ...]:
-    """Loss laws by group size of one Gaussian sort, see `laplace_profiles`."""
+    """Laws by size of one Gaussian sort, see `laplace_profiles`."""
     squares, found = position_spreads(groups, order, at, power=2), list[OrderLaw]()
     for numbers in size_classes(groups.sizes):
         mu = math.sqrt(float(squares[numbers].max()))
@@ -96,7 +96,7 @@ def gaussian_laws(groups: Groups, order: Integers, at: Floats, is_cut: NDArray[n
 
 
 def mallows_laws(groups: Groups, order: Integers, thetas: Floats, distance: str) -> tuple[OrderLaw, ...]:
-    """Loss laws by group size of one Mallows shuffle; ``thetas`` are the groups' concentrations."""
+    """Laws by size of one Mallows shuffle; ``thetas`` are the concentrations of the groups' blocks."""
     found = windows(groups, order)
     widths = found.last - found.first + 1
     with np.errstate(invalid="ignore"):
@@ -133,14 +133,14 @@ def _law(
 
 
 def profiles_of(laws: Sequence[OrderLaw], releases: int) -> tuple[SizedProfile, ...]:
-    """Loss profiles by group size of independent ``releases`` with these laws."""
+    """Profiles by size of independent ``releases`` of these laws."""
     return tuple(
         SizedProfile(law.smallest, law.largest, law.num_groups, profile_of(law, releases=releases)) for law in laws
     )
 
 
 def profile_of(law: OrderLaw, *, releases: int = 1) -> Profile:
-    """Loss profile of independent ``releases`` with one law, for the worst of its groups."""
+    """Loss profile of independent ``releases`` of one law, for the worst of its groups."""
     numbers, counts = np.array(law.numbers), np.array(law.counts, dtype=np.int64)
     if law.law == "gaussian":
         return GaussianProfile(math.sqrt(releases) * float(numbers[0]))
@@ -156,13 +156,13 @@ def profile_of(law: OrderLaw, *, releases: int = 1) -> Profile:
 
 
 def _capped(profile: LossProfile, other: LossProfile) -> LossProfile:
-    """Loss profile with the pure loss of ``other``, and the smaller divergences of both."""
+    """Profile with the largest loss of another bound."""
     divergences = np.minimum(profile.divergences, other.divergences)
     return LossProfile(profile.losses, profile.chances, profile.remainder, other.pure, divergences)
 
 
 def _worst_pairs(thetas: Floats, widths: Integers) -> list[tuple[float, int]]:
-    """Pairs of concentration and window width that no other pair exceeds in both."""
+    """Pairs of concentration and window of which none is at most another one in both."""
     kept: list[tuple[float, int]] = []
     for theta, width in sorted(set(zip(thetas.tolist(), widths.tolist(), strict=True)), reverse=True):
         if not kept or width > kept[-1][1]:
@@ -176,7 +176,7 @@ def _sized(groups: Groups, numbers: Integers, profile: Profile) -> SizedProfile:
 
 
 def moves_of(groups: Groups, order: Integers, at: Floats) -> Callable[[int], Floats]:
-    """Function from a group to the moves of its reversal, t_(g+1-i) - t_(i), the largest first.
+    """Moves of a group that is reversed: t_(g+1-i) - t_(i) for the lower half, the largest first.
 
     Where there are very many memberships, as many of the largest move as add up to all of them, which dominates.
     """
@@ -202,7 +202,7 @@ def moves_of(groups: Groups, order: Integers, at: Floats) -> Callable[[int], Flo
 
 
 def laplace_scales(groups: Groups, order: Integers, alpha: float, delta: float) -> Floats:
-    """Distance between neighboring ranks that keeps each group within (alpha, delta); shape (groups,).
+    """Distance between neighboring ranks at which each group alone is within (alpha, delta); shape (groups,).
 
     Infinity for a group of one person.
 
@@ -233,7 +233,7 @@ def _stretched(distances: Floats, scale: float) -> LossProfile:
 def _largest_scale(
     profile: Callable[[float], Profile], known: float, guess: float, budget: tuple[float, float]
 ) -> float:
-    """Largest scale found with a profile within (alpha, delta), by the secant method."""
+    """Largest scale found whose profile is within (alpha, delta), by secants; ``known`` is one that is."""
     alpha, delta = budget
     low, high, at = known, math.inf, max(guess, known * (1 + _CLOSE))
     for _ in range(_ROUNDS):
@@ -251,7 +251,7 @@ def _largest_scale(
 
 
 class KendallScales:
-    """Largest concentrations that keep windows within (alpha, delta), by width."""
+    """Concentrations at which windows are within (alpha, delta), each searched for once."""
 
     def __init__(self, alpha: float, delta: float) -> None:
         self._budget = alpha, delta
@@ -269,7 +269,7 @@ class KendallScales:
         return self._found[width]
 
     def of_groups(self, widths: Integers, pure: Floats) -> float:
-        """Largest concentration that keeps each group within (alpha, delta), by window profile or pure loss.
+        """Largest concentration at which each group is within: by its window's profile, or by its own pure loss.
 
         Windows are looked at from the widest on, and no more than can matter: those of others allow more.
         """
@@ -286,7 +286,7 @@ class KendallScales:
 
 
 def block_concentrations(groups: Groups, order: Integers, starts: Integers, alpha: float, delta: float) -> Floats:
-    """Largest concentration of each block that keeps its groups within (alpha, delta), for Kendall's distance."""
+    """Largest concentration of each block at which its groups are within (alpha, delta), for Kendall's distance."""
     found = windows(groups, order)
     widths = found.last - found.first + 1
     with np.errstate(divide="ignore"):
@@ -300,7 +300,7 @@ def block_concentrations(groups: Groups, order: Integers, starts: Integers, alph
 
 
 def _few(widths: Integers) -> Integers:
-    """Window widths, rounded up to fewer distinct ones if there are very many."""
+    """Widths, rounded up to fewer ones if they are very many: a wider window allows less."""
     if np.unique(widths).size <= _MOST_WIDTHS:
         return widths
     levels = np.ceil(np.log(np.maximum(widths, 2) / 2) / math.log(_WIDTH_RATIO))

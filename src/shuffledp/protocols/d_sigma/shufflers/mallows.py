@@ -1,4 +1,4 @@
-"""Mallows shuffler: random orders near a reference order, likelier with fewer reversed pairs."""
+"""Mallows shuffler: random orders near a reference order, likelier the fewer pairs they reverse."""
 
 import math
 from collections import Counter
@@ -87,7 +87,7 @@ class MallowsShuffleModel(SlotShuffleModel):
     pure_alpha: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Dictionary of the fields, without an empty ``pure_alpha``."""
+        """All keys, but ``pure_alpha`` where there is none."""
         return without_none(super(MallowsShuffleModel, self).to_dict(), "pure_alpha")
 
     @property
@@ -116,7 +116,7 @@ class MallowsShuffleModel(SlotShuffleModel):
             self._check_alpha()
 
     def _check_alpha(self) -> None:
-        """Refuse an alpha below the loss that the concentrations imply."""
+        """Refuse an alpha below the loss of the concentrations; blocks are as small as the groups allow."""
         group = self.largest_group
         holding = [theta for size, theta, _ in self._kinds() if size >= group]
         if not holding:
@@ -134,7 +134,7 @@ class MallowsShuffleModel(SlotShuffleModel):
         return zip(self.block_sizes, self.concentrations, self.block_counts, strict=True)
 
     def swap_windows(self) -> tuple[SwapWindows, ...]:
-        """Windows of consecutive ranks in the least mixed blocks.
+        """Windows of consecutive ranks in the least mixed blocks: no other block is smaller or more concentrated.
 
         Exchanging two people whose ranks differ by w changes Kendall's distance by at most 2 w - 1, Hamming's by 2 and
         Cayley's by 1.
@@ -151,7 +151,7 @@ class MallowsShuffleModel(SlotShuffleModel):
         return tuple(found)
 
     def position_laws(self) -> tuple[PositionLaw, ...]:
-        """Laws of a report's position, for every kind of block; empty with colluders.
+        """Position laws that cover every kind of block; empty if there are colluders.
 
         Of Hamming's and Cayley's distance a report stays where it is with one probability, and all other places are
         equally likely. Of Kendall's, exchanging neighbors changes every probability by a factor of at most e^theta; so
@@ -283,7 +283,7 @@ class MallowsShuffler(SlotShuffler):
         return Prepared(order, starts, thetas, lambda: model)
 
     def _concentrations(self, order: Integers, starts: Integers, sensitivities: Integers) -> Floats:
-        """Largest concentration of each block within the budget; infinite where no group has an order to hide."""
+        """Largest concentration of each block within the budget; infinite where no group needs its order hidden."""
         if self.concentration is not None:
             return np.full(sensitivities.size, float(self.concentration))
         budget = float(self.alpha or 0)
@@ -324,7 +324,7 @@ class MallowsShuffler(SlotShuffler):
         return mallows_laws(self.groups, prepared.order, thetas, self.distance)
 
     def swap_geometry(self) -> SwapGeometry:
-        """Swap costs from ranks and concentrations, see `SlotShuffler.swap_geometry`; Kendall's distance only."""
+        """Ranks a concentration apart, see `SlotShuffler.swap_geometry`; refused for other distances than Kendall's."""
         if self.distance != "kendall":
             raise UnsupportedModelError(f"swap costs are distances for Kendall's; got distance={self.distance!r}.")
         return SwapGeometry.of_concentrations(self.prepare().starts, self.prepare().parameters)
@@ -363,7 +363,7 @@ def _position_law(size: int, theta: float, distance: str) -> PositionLaw:
 
 
 def _cut_where_infinite(starts: Integers, thetas: Floats) -> tuple[Integers, Floats]:
-    """Starts and concentrations of blocks, after blocks of infinite concentration are split into single people."""
+    """Starts and concentrations after each block of infinite concentration is cut into single people."""
     sizes = np.diff(starts)
     if not (np.isinf(thetas) & (sizes > 1)).any():
         return starts, thetas

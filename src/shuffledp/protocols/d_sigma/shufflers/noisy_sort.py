@@ -1,4 +1,4 @@
-"""Noisy-sort shuffler: people are sorted by a public position plus noise."""
+"""Noisy-sort shuffler: each person has a public position, noise is added, and reports leave in the noisy order."""
 
 import math
 from collections.abc import Iterator
@@ -49,7 +49,7 @@ _CLASSES_PER_DOUBLING = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoisySortShuffleModel(SlotShuffleModel):
-    """Public description of a noisy sort, without the groups and positions.
+    """Public description of a noisy sort, without groups and positions.
 
     Args:
         num_users: users in the batch, 1 or more.
@@ -97,7 +97,7 @@ class NoisySortShuffleModel(SlotShuffleModel):
         return self.spread if self.noise == "laplace" or not self.spread else math.inf
 
     def swap_windows(self) -> tuple[SwapWindows, ...]:
-        """Swap windows with their costs: twice the distance of the positions, for Laplace noise of scale 1."""
+        """Windows with their costs: with Laplace noise of scale 1, twice the distance of the positions."""
         return tuple(
             SwapWindows(sizes=self._honest(each.sizes), costs=each.costs, people=each.people) for each in self.windows
         )
@@ -210,7 +210,7 @@ class NoisySortShuffler(SlotShuffler):
         return Prepared(order, starts, at, partial(self._described, order, starts, at))
 
     def _described(self, order: Integers, starts: Integers, at: Floats) -> NoisySortShuffleModel:
-        """Public description of the shuffle, which takes longer than the facts for drawing."""
+        """Public description, which takes longer than all that is drawn with."""
         spread = self._spread(self.groups, order, starts, at) if self.groups is not None else 0.0
         return NoisySortShuffleModel(
             num_users=order.size,
@@ -254,7 +254,7 @@ class NoisySortShuffler(SlotShuffler):
         return spread if self._power == 1 else math.sqrt(spread) * _ROUND_UP
 
     def _loss(self, spread: float) -> float:
-        """Alpha of a spread: the spread for Laplace noise; by ``delta`` for Gaussian noise, 0 without a delta."""
+        """Alpha of a spread: the spread itself for Laplace noise; for Gaussian noise by ``delta``, 0 without one."""
         if self.noise == "laplace":
             return spread
         return gaussian_alpha(spread, self.delta) if self.delta is not None else 0.0
@@ -271,7 +271,7 @@ class NoisySortShuffler(SlotShuffler):
         return (laplace_laws if self.noise == "laplace" else gaussian_laws)(*self._placed())
 
     def _placed(self) -> tuple[Groups, Integers, Floats, NDArray[np.bool_]]:
-        """Groups, order, positions of the ranks, and a mask of the groups across several blocks."""
+        """Groups, the order, the positions of its ranks, and which groups reach into several blocks."""
         groups, prepared = _given(self.groups), self.prepare()
         found = windows(groups, prepared.order)
         is_cut = crossing(prepared.starts, found.first, found.last)
@@ -293,7 +293,7 @@ class NoisySortShuffler(SlotShuffler):
         return costs
 
     def swap_geometry(self) -> SwapGeometry:
-        """Swap costs from the positions, see `SlotShuffler.swap_geometry`; Laplace noise only."""
+        """Positions as they are, see `SlotShuffler.swap_geometry`; refused for Gaussian noise."""
         if self.noise != "laplace":
             raise UnsupportedModelError("swap costs need Laplace noise; with Gaussian noise no finite cost is enough.")
         prepared = self.prepare()
@@ -335,7 +335,7 @@ def _checked_positions(positions: Any, groups: Groups | None, scale: float) -> F
 
 
 def worst_windows(at: Floats, starts: NDArray[np.int64]) -> tuple[SwapWindows, ...]:
-    """Swap windows around the least mixed people, the cheapest window of each size.
+    """Windows of consecutive ranks around the least mixed people, the cheapest window of each size.
 
     People who are mixed about equally well form a class. A window of a class costs the maximum over its people. Classes
     that do better than another class at every size are left out, since the other class is the worse case.
@@ -357,7 +357,7 @@ def worst_windows(at: Floats, starts: NDArray[np.int64]) -> tuple[SwapWindows, .
 
 
 def _not_better(dearest: Floats) -> list[int]:
-    """Classes whose costs no other class exceeds at every size."""
+    """Classes with costs that no other class exceeds at every size."""
     far = np.isinf(dearest)
     kept: list[int] = []
     for kind in np.lexsort((-np.where(far, 0.0, dearest).sum(axis=1), -far.sum(axis=1))).tolist():

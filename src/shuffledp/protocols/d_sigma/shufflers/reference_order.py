@@ -58,12 +58,12 @@ class SlotShuffleModel(ColludingShuffleModel):
 
     @property
     def pure_loss(self) -> float:
-        """Largest loss of the order inside a group at delta = 0; may be infinite."""
+        """Largest loss of the order inside a group, without a remainder; infinite if there is none that is finite."""
         return math.inf if self.delta else self.alpha
 
     @property
     def mixing(self) -> tuple[str, ...]:
-        """Remark that people are mixed with neighbors only, with the number of unmixed people."""
+        """Remark that people are mixed with neighbors only, and how many are not mixed at all."""
         alone, people, windows = self.num_alone, self.num_users, self.swap_windows()
         if alone == people:
             return ()
@@ -78,7 +78,7 @@ class SlotShuffleModel(ColludingShuffleModel):
         )
 
     def _honest(self, sizes: tuple[int, ...]) -> tuple[int, ...]:
-        """Smallest number of honest people in windows of these sizes, the middle person included."""
+        """Smallest number of honest people in windows of these sizes, the person in the middle included."""
         return tuple(max(1, size - self.num_colluding) for size in sizes)
 
     def _check_common(self) -> None:
@@ -94,7 +94,7 @@ class SlotShuffleModel(ColludingShuffleModel):
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """Facts that a shuffler computes once from public information; its description is made on demand."""
+    """Facts that a shuffler computes once from public information; the description only if somebody asks for it."""
 
     order: Integers  # the reference order: who stands at rank 0, 1, ...
     starts: Integers  # the first rank of each block, and the number of people last; blocks do not mix
@@ -139,7 +139,7 @@ class SlotShuffler:
         """
 
     def draw_ranks(self, *, source: RandomSource | None = None) -> Integers:
-        """Secret permutation w of ranks as one array."""
+        """Secret permutation w as a whole."""
         return np.concatenate([*self.rank_parts(source=source)])
 
     def moves(self, *, source: RandomSource | None = None) -> Iterator[tuple[Integers, Integers]]:
@@ -175,7 +175,7 @@ class SlotShuffler:
 
     @abstractmethod
     def d_sigma_for(self, groups: Groups) -> DSigmaPrivacy:
-        """Guarantee of this shuffle for other groups of its people.
+        """Guarantee of the same shuffle for other groups of the same people, from its loss on them.
 
         Raises:
             InvalidParameterError: if they are groups of another number of people.
@@ -183,7 +183,7 @@ class SlotShuffler:
 
     @abstractmethod
     def profiles(self, *, releases: int = 1) -> tuple[SizedProfile, ...]:
-        """Loss profiles by group size, smallest first, for groups of two people or more.
+        """Loss profiles of the groups of two people or more, one for the groups of about each size, smallest first.
 
         Several releases are independent shuffles of the same kind, in each of which the same group may have exchanged
         its answers: the losses of each group are added up before the worst group is taken.
@@ -197,7 +197,7 @@ class SlotShuffler:
 
     @abstractmethod
     def order_laws(self) -> tuple[OrderLaw, ...]:
-        """Loss laws of one release by group size, for groups of two people or more.
+        """Laws of the loss of one release for the groups of two people or more, by size, as numbers.
 
         From them, and those of other releases about equal groups, all together are added up group by group.
 
@@ -240,7 +240,7 @@ class SlotShuffler:
         raise UnsupportedModelError(f"swap costs are no distances for {type(self).__name__}.")
 
     def _rank_and_block(self, person: int) -> tuple[int, slice]:
-        """Rank of a person, and the slice of ranks of the person's block."""
+        """Rank of a person, and the ranks of that person's block."""
         prepared = self.prepare()
         validate.integer_at_least(0, person=person)
         if person >= prepared.order.size:
@@ -297,7 +297,7 @@ class SlotShuffler:
 
 
 def checked_order(groups: Groups, order: "str | ArrayLike") -> Integers:
-    """Reference order: the given one, or found by the named method."""
+    """Reference order, given or found by a method."""
     if isinstance(order, str):
         return reference_order(groups, method=order)
     given = np.asarray(order)
@@ -309,7 +309,7 @@ def checked_order(groups: Groups, order: "str | ArrayLike") -> Integers:
 
 
 def crossing(starts: Integers, first: Integers, last: Integers) -> NDArray[np.bool_]:
-    """Mask of the windows of ranks that cross a block border."""
+    """Mask of the windows of ranks that reach into more than one block."""
     found: NDArray[np.bool_] = np.searchsorted(starts, first, "right") != np.searchsorted(starts, last, "right")
     return found
 

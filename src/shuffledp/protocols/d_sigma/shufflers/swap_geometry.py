@@ -1,4 +1,4 @@
-"""Costs of exchanging two people, as distances along the reference order."""
+"""Costs of exchanging two people, as distances along the reference order: who hides whom, and how well."""
 
 import math
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ class SwapGeometry:
 
     @classmethod
     def of_concentrations(cls, starts: Integers, concentrations: Floats) -> Self:
-        """Swap geometry of Kendall's Mallows law in blocks of given concentrations."""
+        """Geometry of blocks of Kendall's Mallows law; an infinite concentration is of a person who is alone."""
         thetas, sizes = np.minimum(concentrations, _FAR), np.diff(starts)
         inside = np.arange(starts[-1]) - np.repeat(starts[:-1], sizes)
         return cls(at=inside * np.repeat(thetas, sizes), starts=starts, rebates=thetas)
@@ -45,12 +45,12 @@ class SwapGeometry:
         return np.repeat(np.arange(self.starts.size - 1), np.diff(self.starts))
 
     def costs(self, low: Integers, high: Integers) -> Floats:
-        """Largest cost of exchanging two people inside each window of one block."""
+        """Cost of exchanging any two people of each window, from its first rank to its last, in one block."""
         found: Floats = np.maximum(2 * (self.at[high] - self.at[low]) * _ROUND_UP - self.rebates[self.blocks[low]], 0.0)
         return found
 
     def crowds(self) -> Floats:
-        """Number of people who hide each rank's person, each counted as exp(-cost of exchange), rounded down.
+        """Number of people who hide the person at each rank, each counted as exp(-cost of the exchange), rounded down.
 
         It is sum over all others of exp(-cost): with it the odds of naming the slot of the person's report are at most
         exp(2 epsilon0) / crowd (Theorem 4.2, refined).
@@ -62,7 +62,7 @@ class SwapGeometry:
         return found
 
     def window_costs(self, size: int, together: int = 1) -> Floats:
-        """Cost of the cheapest window of this size around each rank in its block; infinite if none fits.
+        """Cost of the cheapest window of this size around each rank, in its block; infinite if no window fits.
 
         Windows hold the ``together`` ranks from this one on.
         """
@@ -74,7 +74,7 @@ class SwapGeometry:
 
 @compiled
 def _both_ways(factors: Floats) -> Floats:
-    """Sums of products of consecutive factors to the left and right of each place."""
+    """Sums of products of factors to the left and to the right of each place: factor k leads from place k - 1 to k."""
     found = np.zeros(factors.size)
     total = 0.0
     for place in range(1, factors.size):
@@ -88,7 +88,7 @@ def _both_ways(factors: Floats) -> Floats:
 
 
 def least_window_costs(at: Floats, blocks: NDArray[np.int64], size: int, together: int = 1) -> Floats:
-    """Twice the width of the narrowest window of this size around each rank in its block; infinite if none fits.
+    """Twice the width of the narrowest window of this size around each rank, in its block; infinite if none fits.
 
     Windows hold the ``together`` ranks from this one on; so many are no more than ``size``.
     """
@@ -101,7 +101,7 @@ def least_window_costs(at: Floats, blocks: NDArray[np.int64], size: int, togethe
 
 
 def _least_of_runs(values: Floats, length: int) -> Floats:
-    """Minimum of each run of ``length`` consecutive values."""
+    """Minimum of each run of this length."""
     done, least = 1, values
     while done < length:
         step = min(done, length - done)
@@ -111,7 +111,7 @@ def _least_of_runs(values: Floats, length: int) -> Floats:
 
 
 def named_with_at_most(crowds: Floats, epsilon0: float) -> Floats:
-    """Upper bounds on the chance of naming a report's slot, from the people who hide it (Theorem 4.2, refined).
+    """Largest chance of naming the slot of a report, for people whom these crowds hide (Theorem 4.2, refined).
 
     Args:
         crowds: of `SwapGeometry.crowds`, 0 or more.

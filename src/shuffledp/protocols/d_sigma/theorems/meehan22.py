@@ -1,4 +1,4 @@
-"""Meehan et al. 2022, "Privacy Implications of Shuffling": loss of the order inside groups.
+"""Meehan et al. 2022, "Privacy Implications of Shuffling": how a shuffle hides the order inside groups.
 
 The theorems here are about orders of answers, not about one person's answer, so that they are not among the
 accountant's candidates for the central guarantee.
@@ -46,7 +46,7 @@ _READING_WITH_REMAINDER = (
 
 
 def d_sigma_statement(model: ProtocolModel) -> PrivacyStatement | None:
-    """Statement on the order of answers inside groups, by the shuffle or by the randomizer.
+    """Statement about the order of answers inside the shuffle's groups, by the shuffle or by the randomizer.
 
     The smaller alpha of `d_sigma_of_shuffle` and `d_sigma_of_local`, the former where they are equal. None for a
     shuffle that is not about groups, or if neither says anything.
@@ -59,7 +59,7 @@ def d_sigma_statement(model: ProtocolModel) -> PrivacyStatement | None:
 
 
 def d_sigma_of_shuffle(model: ProtocolModel) -> PrivacyStatement | None:
-    """Loss of the order by the shuffle itself, for any reports; None if nothing is promised or a hypothesis fails."""
+    """Loss of the shuffle itself, whatever the reports; None if it promises none, or a hypothesis fails."""
     guarantee = model.shuffle.d_sigma
     shape = (one_message_each(model), common_randomizer(model), not_adaptive(model), oblivious(model))
     if guarantee is None or not all(hypothesis.holds for hypothesis in shape):
@@ -80,7 +80,7 @@ def d_sigma_of_shuffle(model: ProtocolModel) -> PrivacyStatement | None:
 
 
 def d_sigma_of_local(model: ProtocolModel) -> PrivacyStatement | None:
-    """Statement on the order by randomizing alone: permuting g answers changes g reports (Lemma 3.1).
+    """Statement by randomizing alone: permuting g people's answers changes g reports (Lemma 3.1 of the preprint).
 
     None for a shuffle that is not about groups or does not say how large they are, or for a randomizer without a pure
     guarantee.
@@ -93,7 +93,7 @@ def d_sigma_of_local(model: ProtocolModel) -> PrivacyStatement | None:
 
 
 def d_sigma_of_reports(local: PrivacyStatement, *, groups_digest: str, largest_group: int) -> PrivacyStatement | None:
-    """Statement on the order from one on all reports of one person, for any groups (Lemma 3.1).
+    """Group privacy from a statement about all reports of one person, for any groups (Lemma 3.1 of the preprint).
 
     It asks nothing of the shuffle, nor of who else took part: of a group, at most that many people's reports change.
     None if the statement promises no pure loss of one person.
@@ -117,7 +117,7 @@ def d_sigma_of_reports(local: PrivacyStatement, *, groups_digest: str, largest_g
 
 
 def _group_privacy(epsilon: float, groups_digest: str, group: int, assumed: tuple[Hypothesis, ...]) -> PrivacyStatement:
-    """Statement of group privacy: the losses of the largest group's members add up."""
+    """Statement of group privacy: the losses of the largest group add up; one person alone loses nothing."""
     changed = group if group > 1 else 0
     value = f"epsilon0={epsilon:.6g}, largest group of {group}"
     pure = Hypothesis("pure-local-dp", "a finite epsilon0 and local delta 0", value, True)
@@ -190,13 +190,13 @@ class ReidentificationBound(Described):
 
     @property
     def success(self) -> float:
-        """Largest probability of naming the slots, averaged over releases if there is a delta."""
+        """Largest probability of winning; on average over what is released if there is a remainder."""
         share = self.odds / (1 + self.odds) if self.odds < math.inf else 1.0
         return min(1.0, rounded_up(share + (1 - share) * self.remainder))
 
     @property
     def dominates(self) -> str:
-        """Part of the bound that is larger: "values", "order", or "neither"."""
+        """Larger share of the bound: "values", "order", or "neither"."""
         if self.from_values == self.from_order:
             return "neither"
         return "values" if self.from_values > self.from_order else "order"
@@ -293,14 +293,14 @@ def reidentification_bound(
 
 
 def _pure_loss(model: ProtocolModel) -> float:
-    """Largest loss of the order inside a group at delta = 0; infinite where unknown."""
+    """Largest loss of the order inside a group without a remainder; infinite where none is known."""
     claim = model.shuffle.d_sigma
     known = math.inf if claim is None or claim.delta else claim.alpha
     return float(getattr(model.shuffle, "pure_loss", known))
 
 
 def _loss_for(model: ProtocolModel, num_targets: int) -> tuple[float, float]:
-    """Alpha and delta that bound the naming of this number of people."""
+    """Loss and remainder that bound the naming of this number of people: without a remainder for several."""
     claim = model.shuffle.d_sigma
     if claim is None:
         raise UnsupportedModelError(f"nothing is known about groups in a {model.shuffle.kind!r} shuffle.")
@@ -316,7 +316,7 @@ def _loss_for(model: ProtocolModel, num_targets: int) -> tuple[float, float]:
 
 
 def _odds_in_group(honest: int, targets: int, wins: int, epsilon0: float, alpha: float) -> float:
-    """Odds of naming ``wins`` of the targets' slots in a group of ``honest`` people, targets included."""
+    """Odds of naming enough of the targets' slots in a group of this number of honest people, targets included."""
     if honest <= targets or alpha == math.inf or 2 * targets * epsilon0 >= 700:
         return math.inf
     if targets == 1:
