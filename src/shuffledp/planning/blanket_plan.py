@@ -1,4 +1,7 @@
-"""Plan of a response hidden under a blanket of random messages: messages that each loss needs."""
+"""Plan of a response hidden under a blanket of random messages: messages that each loss needs.
+
+It also tells where such responses beat other ways.
+"""
 
 import math
 from dataclasses import dataclass
@@ -43,7 +46,10 @@ class BlanketOption(Described):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlanketPlan(FamilyPlan):
-    """Responses under a blanket at several losses; ``is_better`` if they beat the task's own way."""
+    """Responses under a blanket at several losses; ``is_better`` if they beat the task's own way.
+
+    All are at one remainder ``delta``.
+    """
 
     key: ClassVar[str] = "blanket"
     delta: float
@@ -132,7 +138,7 @@ def blanket_plan(protocol: ProtocolModel, delta: float) -> BlanketPlan | None:
 
 
 def better_blanket(protocol: ProtocolModel, delta: float, standard_error: float) -> BlanketPlan | None:
-    """Response under a blanket that errs far less at the same central loss; None without one.
+    """Response under a blanket that errs far less than ``standard_error`` at the same central loss; None without one.
 
     Of the local losses tried, the least with far less variance, and with few messages, is taken.
     """

@@ -252,7 +252,10 @@ class _Accountant:
         return epsilon_of(self.statement(model).guarantee)
 
     def excess(self, model: ProtocolModel) -> float:
-        """Log of the ratio of the stated epsilon to the target; at most 0 where the target is met."""
+        """Log of the ratio of the stated epsilon to the target; at most 0 where the target is met.
+
+        It is above 0 wherever the target is missed, however little.
+        """
         stated = self.epsilon(model)
         if stated > self.target:
             return max(math.log(stated / self.target), sys.float_info.min)
@@ -295,7 +298,7 @@ class Search:
     width: float = math.inf  # of the bracket before the last step, as a ratio's logarithm
 
     def solve(self, guess: float) -> float | None:
-        """Value nearest the hard end at which the measure is at most 0; None if none is found."""
+        """Hardest value found at which the measure is at most 0; None if it is above 0 at the easiest one."""
         self._enclose(min(max(guess, min(self.easiest, self.hardest)), max(self.easiest, self.hardest)))
         while self.met and self.missed and not self._done(self.met[0], self.missed[0]):
             self._evaluate(self._next(self.met, self.missed))

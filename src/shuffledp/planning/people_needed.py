@@ -1,4 +1,4 @@
-"""People needed for intervals of a wanted width, and the randomizer that needs the fewest.
+"""People needed for intervals of a wanted width, and the randomizer that needs the fewest at a central loss.
 
 With a variance v per report, intervals of half-width w at a level with normal quantile z take n = z^2 v / w^2 people. A
 larger local loss needs fewer people, who lose more in a uniform shuffle: both because each report says more, and

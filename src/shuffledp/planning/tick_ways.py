@@ -85,7 +85,10 @@ class TickWays(FamilyPlan):
 
 @lru_cache(maxsize=32)
 def tick_ways(protocol: ProtocolModel, delta: float, local_at_most: float | None = None) -> TickWays | None:
-    """Comparison of ways to ask that lose as much as a protocol of ticks; None without a finite loss."""
+    """Comparison of ways to ask that lose as much as a protocol of ticks; None without a finite loss.
+
+    None also for a protocol without ticks, a loss of 0, or a shuffle that is not uniform.
+    """
     own, stated = protocol.local, account(protocol, delta=delta).guarantee
     if not isinstance(own, TicksModel) or not isinstance(stated, DifferentialPrivacy):
         return None

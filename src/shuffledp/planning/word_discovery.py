@@ -20,7 +20,7 @@ _LEAST_SHARE_OF_LIES = 1e-9
 
 
 def planned_thresholds(model: PrefixModel, num_users: int, share: float, alpha: float) -> tuple[int, ...]:
-    """Expected thresholds of each level, if this share of people or more hold every prefix alive."""
+    """Thresholds to expect at each level, if each prefix alive is held by this share of people or more."""
     size, levels = model.hash_range, model.num_levels
     reports = round(num_users * model.level_share)
     later = threshold(reports, size, size * max(1 / share, 1.0), alpha / levels)
@@ -79,6 +79,8 @@ def least_share(model: PrefixModel, num_users: int, *, alpha: float, chance: flo
 
 def fakes_to_plant(model: PrefixModel, num_users: int, share: float, *, alpha: float) -> int:
     """Number of fake senders who can plant a word together: enough for the threshold of every level.
+
+    Each of them helps at one level only, and adds no noise.
 
     Raises:
         InvalidParameterError: if ``share`` is not above 0 and at most 1.

@@ -114,7 +114,10 @@ class IdentityShuffleModel(ShuffleModel):
 
     @property
     def trust(self) -> tuple[Trust, ...]:
-        """Empty tuple: there is no shuffler to trust."""
+        """Empty tuple: there is no shuffler to trust.
+
+        The person's own device is trusted all the same.
+        """
         return ()
 
 
