@@ -152,7 +152,9 @@ def said_alone(local: LocalModel) -> str:
 
 
 def moved_by_one(column: "Column", local: LocalModel, people: int, *, on: Medium) -> tuple[Text, ...]:
-    """Text on how far one false report moves a column's estimate; empty where that is unknown.
+    """Text on the most by which one false report moves a column's estimate; empty where that is unknown.
+
+    Without a limit the text is in bold.
 
     People who count by weights, and reports that get lost or come with dummies, are left out.
     """

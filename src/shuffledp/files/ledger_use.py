@@ -255,7 +255,10 @@ def spend_own(path: Path, collection: Collection) -> None:
 
 
 def _take_back(path: Path, id_: str, reason: str) -> None:
-    """Take back a reservation after a failure, unless something was released."""
+    """Take back a reservation after a failure, unless something was released.
+
+    The process must have failed before anything left it.
+    """
     with suppress(ShuffleDPError), opened_ledger(path) as file:
         if not file.ledger.entries[id_].releases:
             file.append(Voided(id=id_, reason=reason, at=file.now()))

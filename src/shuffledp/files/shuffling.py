@@ -170,7 +170,7 @@ class ReportSpool:
 
     @property
     def num_users(self) -> int:
-        """Number of people who sent reports so far; refused if some sent more reports than others."""
+        """Number of people who sent reports so far; refused if the reports are no whole number for each person."""
         return 0 if self._empty is None else self._empty.model.num_users_of(self.num_reports)
 
     def views(self, shuffle: ShuffleModel) -> Iterator[View]:

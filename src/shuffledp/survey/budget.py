@@ -336,6 +336,7 @@ def orders_together(
 def orders_composed(parts: Sequence[Part], *, delta: float) -> PrivacyStatement:
     """Joint loss of parts about the order inside groups at one delta: the best of three ways.
 
+    The last way is kept where no other gains much.
     Group by group, from the laws by group size that parts carry; as pure losses; or as their sum. Remainders of parts
     come on top: each is a response of its alpha that shows the order outright with that chance.
     """

@@ -271,7 +271,10 @@ def _people(people: int) -> str:
 
 
 def _release(kind: str, people: int, most_batch: int | None) -> str:
-    """Last table of a task file, with delta and a smallest batch, mostly half of the people."""
+    """Last table of a task file, with delta and a smallest batch, mostly half of the people.
+
+    With regions it is half of ``most_batch``; if that is unknown, a tenth of the people, or fewer.
+    """
     least = -(-min(people, most_batch or people) // 2)
     if kind == "regions" and most_batch is None:
         least = min(_OF_REGION, people // _REGIONS)

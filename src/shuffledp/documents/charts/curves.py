@@ -171,7 +171,7 @@ class Curves:
 
     @property
     def tallest(self) -> float:
-        """Largest loss worth drawing: the local loss; if that is infinite, the largest stated or drawn loss."""
+        """Largest loss worth drawing: the local loss; if infinite, the stated loss, else the largest drawn loss."""
         candidates = (self.local, self.stated, *(curve.epsilon for curve in self.drawn))
         return next(float(np.nanmax(shown(each))) for each in candidates if np.isfinite(shown(each)).any())
 

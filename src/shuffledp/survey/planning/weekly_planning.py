@@ -180,7 +180,10 @@ def plan_weeks(
 
 
 def _require_weekly(task: Task) -> None:
-    """Refuse a task that cannot be planned for weeks, such as one without a uniform shuffle."""
+    """Refuse a task that cannot be planned for weeks, such as one without a uniform shuffle.
+
+    Also refused is a task with earlier releases, since the weeks must compose as releases of this task alone.
+    """
     if not task.shuffler.is_uniform or any(column.randomizer.key != Question.key for column in task.columns):
         raise InvalidParameterError(
             "the task must have a uniform shuffle of everybody and a randomizer in each column to be planned for "
@@ -259,7 +262,7 @@ def _solved(
 
 
 def _differing(column: Column) -> int:
-    """Most of one person's weekly messages that can differ between two answers."""
+    """Largest number of one person's messages in a week that can differ between two answers."""
     local = column.randomizer.randomizer().model
     return local.most_differing if isinstance(local, TicksModel) and local.separate is not None else 1
 
