@@ -20,10 +20,9 @@ def trust_of(collection: "Collection") -> tuple[Trust, ...]:
     relay, several batches whose time must tell nothing, and one operator of several parties.
     """
     at_shuffler = serves_page(collection)
-    losses = (column.randomizer.randomizer().model.epsilon0 for column in collection.task.columns)
     more = {
         Trust.HOSTS_APART: bool(collection.further_shufflers),
-        Trust.NOT_TOGETHER: not collection.further_shufflers and any(map(math.isinf, losses)),
+        Trust.NOT_TOGETHER: not collection.further_shufflers and is_read_together(collection),
         Trust.PAGE_AT_SHUFFLER: at_shuffler,
         Trust.PAGE: collection.page is not None and not at_shuffler,
         Trust.READY_MADE_TOKENS: collection.ready_made,
@@ -35,6 +34,11 @@ def trust_of(collection: "Collection") -> tuple[Trust, ...]:
     }
     once = Trust.ONE_ANSWER if collection.issuer is None else Trust.ISSUER
     return (once, *(each for each, holds in more.items() if holds))
+
+
+def is_read_together(collection: "Collection") -> bool:
+    """Whether the messages of a person to one question together tell the answer, as in a sum."""
+    return any(math.isinf(column.randomizer.randomizer().model.epsilon0) for column in collection.task.columns)
 
 
 def one_operator_of(collection: "Collection") -> tuple[str, ...]:

@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from html import escape
-from math import isinf
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -32,7 +31,7 @@ from shuffledp.parties.client.bundle import allowed, filled, script_of, source_o
 from shuffledp.parties.client.page_words import LANGUAGES, PageWords
 from shuffledp.survey import Collection, Column, Task, WebPage
 from shuffledp.survey.parties import host_role
-from shuffledp.survey.trusted_parties import gives_tokens, serves_page
+from shuffledp.survey.trusted_parties import gives_tokens, is_read_together, serves_page
 
 _MOST_BYTES = 170_000
 _SAID_FIRST = (Trust.PAGE, Trust.PAGE_AT_SHUFFLER, Trust.LOCAL_NETWORK)  # by a banner, or the first sentence
@@ -91,7 +90,7 @@ def _page(draft: Collection) -> str:
     }
     note = words.table["page"]["in_english"]
     said = dict(words.table["page"])
-    if _is_read_together(draft):
+    if is_read_together(draft):
         said["nobody_can_tell"] = words.told("all_of_it")
     parts = {name: escape(text) for name, text in said.items()} | {
         "policy": "; ".join(f"{name} {value}" for name, value in policy.items()),
@@ -179,7 +178,7 @@ def _dangers(draft: Collection, words: PageWords) -> Iterator[str]:
     else:
         yield words.told("served_by_other", page=_party(draft, "page"))
     if draft.one_operator:
-        name = "one_operator_reads" if _is_read_together(draft) else "one_operator"
+        name = "one_operator_reads" if is_read_together(draft) else "one_operator"
         yield words.told(name, parties=_several(draft))
         for column in draft.task.columns if {"shuffler", "analyzer"} <= set(draft.one_operator) else ():
             if told := told_alone(column.randomizer.randomizer().model):
@@ -190,14 +189,8 @@ def _dangers(draft: Collection, words: PageWords) -> Iterator[str]:
         parts = {"hosts": _hosts(draft, words), "analyst": _party(draft, "analyzer")}
         name = "hosts_read" if traitors else "one_host_reads"
         yield words.told(name, traitors=words.number(traitors), **parts)
-    elif _is_read_together(draft):
+    elif is_read_together(draft):
         yield words.told("together_read", shuffler=_party(draft, "shuffler"), analyst=_party(draft, "analyzer"))
-
-
-def _is_read_together(draft: Collection) -> bool:
-    """Whether the messages of a person to one question together tell the answer, as in a sum."""
-    models = [column.randomizer.randomizer().model for column in draft.task.columns]
-    return any(isinf(model.guarantee.epsilon) for model in models)
 
 
 def _several(draft: Collection) -> str:

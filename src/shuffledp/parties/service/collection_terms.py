@@ -16,10 +16,8 @@ from shuffledp.parties.wire.hpke import sealed_lengths
 from shuffledp.parties.wire.keys import ShufflerKey, from_text
 from shuffledp.survey import Collection
 
-MOST_BYTES_OF_ONE, MOST_BYTES_RELAYED = (
-    1_000_000,
-    500_000,
-)  # relays take 1 MiB, and requests are padded to a power of two
+MOST_BYTES_OF_ONE = 1_000_000
+MOST_BYTES_RELAYED = 500_000  # relays take 1 MiB, and requests are padded to a power of two
 KEY_OUTLIVES = timedelta(hours=1)  # for which an expired key is still taken, since clocks differ
 
 

@@ -12,13 +12,12 @@ from shuffledp.parties.http.http_messages import Problem, Refused
 from shuffledp.parties.service.batches import Phase
 from shuffledp.parties.service.report_queue import ReportQueue
 from shuffledp.parties.service.share_store import ShareStore
-from shuffledp.parties.wire.agreeing import NONCE_BYTES, Handed, Kind, Signer, Standing, decoded
+from shuffledp.parties.wire.agreeing import NOBODY, NONCE_BYTES, Handed, Kind, Signer, Standing, decoded
 from shuffledp.parties.wire.keys import ShufflerKey, from_text
 from shuffledp.parties.wire.organizing import Asked, OrganizerRequest
 from shuffledp.survey import Collection
 
 _STAGES = list(Stage)
-_NOBODY = (1 << 16) - 1
 
 
 class HostAgreement:
@@ -38,7 +37,7 @@ class HostAgreement:
     def __init__(
         self, collection: Collection, host: int, store: ShareStore, queue: ReportQueue, key: ShufflerKey
     ) -> None:
-        self._collection, self._store, self._queue = collection, store, queue
+        self._collection, self._host, self._store, self._queue = collection, host, store, queue
         self._rules, self._signer = rules_of(collection), Signer(key, collection.id, host)
         self._analyst = from_text(collection.analyzer.key.request_key or "", name="request_key")
         self._held = store.held(host)
@@ -54,7 +53,7 @@ class HostAgreement:
             return
         sets = await self._queue.do(self._store.sets, self._collection.id)
         reveal = self._signer.reveal(token_bytes(NONCE_BYTES), sets)
-        await self._hold(frozen(self._held.me or 0, reveal, self._signer))
+        await self._hold(frozen(self._host, reveal, self._signer))
 
     async def keep(self) -> None:
         """Destroy the shares of people who are not complete at all hosts."""
@@ -109,7 +108,7 @@ class HostAgreement:
         return Standing(
             stage=_STAGES.index(stage),
             reason=refusal.reason,
-            named=_NOBODY if refusal.host is None else refusal.host,
+            named=NOBODY if refusal.host is None else refusal.host,
             waits_for=b"".join(host.to_bytes(2, "big") for host in lacks),
             message=b"" if shown is None else shown.encode(),
         )

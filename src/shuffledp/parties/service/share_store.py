@@ -13,11 +13,10 @@ from shuffledp.parties.agreement.agreement_steps import Held
 from shuffledp.parties.service.batches import Phase
 from shuffledp.parties.service.intake import Count, Row
 from shuffledp.parties.service.report_store import ReportStore, Sign
-from shuffledp.parties.wire.agreeing import SET_ID_BYTES, Kind, decoded, set_digest
+from shuffledp.parties.wire.agreeing import NOBODY, SET_ID_BYTES, Kind, decoded, set_digest
 from shuffledp.parties.wire.grammar import ID_BYTES, ReportError
 
 _NO_EXTENSIONS = bytes(2)
-_NOBODY = (1 << 16) - 1  # in the place of a host that a refusal names
 _SETS = "CREATE TABLE IF NOT EXISTS sets(id BLOB PRIMARY KEY, digests BLOB) WITHOUT ROWID"
 _AGREEMENT = (
     "CREATE TABLE IF NOT EXISTS agreement(kind INTEGER, host INTEGER, message BLOB, PRIMARY KEY(kind, host)) "
@@ -74,7 +73,7 @@ class ShareStore(ReportStore):
         refusal = None
         if refused:
             ((named, reason),) = refused
-            refusal = Refusal(Reason(reason[0]), None if named == _NOBODY else named)
+            refusal = Refusal(Reason(reason[0]), None if named == NOBODY else named)
         return Held(me=me, messages=messages, refusal=refusal)
 
     def hold(self, before: Held, after: Held) -> None:
@@ -84,7 +83,7 @@ class ShareStore(ReportStore):
                 if (kind, host) not in before.messages:
                     self.run("INSERT INTO agreement VALUES(?, ?, ?)", int(kind), host, message.encode())
             if after.refusal is not None and before.refusal is None:
-                named = _NOBODY if after.refusal.host is None else after.refusal.host
+                named = NOBODY if after.refusal.host is None else after.refusal.host
                 self.run("INSERT INTO agreement VALUES(0, ?, ?)", named, bytes([after.refusal.reason]))
 
     def keep(self, collection_id: bytes, complete: Collection[bytes]) -> None:

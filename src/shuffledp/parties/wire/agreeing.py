@@ -20,6 +20,7 @@ from shuffledp.parties.wire.presentation import Sequence as Several
 
 SET_ID = 2  # type of the extension of an upload's first report that tells the person's set of shares
 SET_ID_BYTES, DIGEST_BYTES, NONCE_BYTES = 16, 32, 32
+NOBODY = (1 << 16) - 1  # in the place of a host that a refusal names
 MOST_SETS = ((1 << 24) - 256) // DIGEST_BYTES  # whose digests fit into one message
 LONGEST_STANDING = (1 << 24) + (1 << 16) + 16  # bytes
 _SET, _COMPLETE = b"shuffledp-1 set", b"shuffledp-1 complete sets"

@@ -55,6 +55,12 @@ export function gridPosition(model, number, steps) {
   return [(fixed * steps) >> WORD_BITS, (fixed * steps) % WORDS];
 }
 
+// The place of a number on the grid, rounded up or down so that it is right on average.
+export function placed(model, number, steps, words) {
+  const [below, rest] = gridPosition(model, number, steps);
+  return words(1)[0] < rest ? below + 1n : below;
+}
+
 // ---- bytes
 
 // A number in the fewest of 1, 2, 4 or 8 bytes that hold the largest, the most significant one first.

@@ -5,7 +5,7 @@
 // JavaScript hold 53 bits. A function takes the model, the number of an answer (a number in the model's range, or ticks),
 // and `words(count)`, an array of that many random words as BigInt; it returns the bytes of the report.
 
-import { WORDS, WORD_BITS, bytesOf, gridPosition, numberIn, numberOf, responded, secureWords, uniform, uniforms } from "./draws.js";
+import { WORDS, WORD_BITS, bytesOf, gridPosition, numberIn, numberOf, placed, responded, secureWords, uniform, uniforms } from "./draws.js";
 import { countedBits, splitAndMix } from "./sums.js";
 import { integer, joined, sha256 } from "./wire.js";
 
@@ -91,8 +91,7 @@ function oneBit(model, number, words) {
 
 // The rounded mean: a number becomes one of the grid points beside it, which goes through randomized response.
 function rounded(model, number, words) {
-  const [below, rest] = gridPosition(model, number, BigInt(model.response.domain_size) - 1n);
-  const point = words(1)[0] < rest ? below + 1n : below;
+  const point = placed(model, number, BigInt(model.response.domain_size) - 1n, words);
   return karyResponse(model.response, point, words);
 }
 

@@ -1,14 +1,8 @@
 // The randomizers of sums, whose messages tell nothing one by one: split and mix, and counted bits.
 
-import { gridPosition, numberOf, uniforms } from "./draws.js";
+import { numberOf, placed, uniforms } from "./draws.js";
 import { polyaShare, rateOf } from "./polya.js";
 import { joined } from "./wire.js";
-
-// The place of a number on the grid, rounded up or down so that it is right on average.
-function placed(model, number, steps, words) {
-  const [below, rest] = gridPosition(model, number, steps);
-  return words(1)[0] < rest ? below + 1n : below;
-}
 
 // Split and mix: the place of the number plus a share of noise, as numbers modulo q that add up to it. All but the last
 // are uniform, and so is the last one by itself. Each message is one of them, with its round.

@@ -1,5 +1,6 @@
 """Shares of one person: residues that add up to a secret, spread over hosts."""
 
+import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -8,6 +9,7 @@ from numpy.typing import NDArray
 
 from shuffledp.core import validate
 from shuffledp.core.described import Described, without_none
+from shuffledp.core.guarantees import LocalDP
 from shuffledp.core.statement_terms import Trust
 from shuffledp.core.sum_models import ShareModel
 from shuffledp.core.validate import invalid
@@ -132,6 +134,11 @@ class HostedShareModel(ShareModel):
         """Dictionary of the fields, without ``hosts`` for one trusted host with a shuffle for each message."""
         table = super().to_dict()
         return without_none(table | {"hosts": None if self.hosts == Hosts() else table["hosts"]}, "hosts")
+
+    @property
+    def guarantee(self) -> LocalDP:
+        """Trivial local guarantee: one person's messages before the shuffles add up to the value."""
+        return LocalDP(epsilon=math.inf)
 
     @property
     def messages_per_round(self) -> int:  # type: ignore[override]  # a plain attribute of the base, computed here

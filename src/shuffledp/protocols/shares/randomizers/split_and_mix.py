@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from shuffledp.core import validate
 from shuffledp.core.errors import InvalidParameterError
-from shuffledp.core.guarantees import LocalDP
 from shuffledp.core.sum_models import LARGEST_WRAP_PROBABILITY, LaplaceShareModel
 from shuffledp.core.validate import invalid
 from shuffledp.protocols.shares.randomizers import polya
@@ -112,11 +111,6 @@ class SplitAndMixModel(HostedShareModel, LaplaceShareModel):
         if self.integer or not self.l1_bounded or self.dimension <= 2:
             return polya.rate_of_steps(self.epsilon, coordinates * self.precision)
         return polya.rate_of_distance(self.epsilon, 2 * self.precision)
-
-    @property
-    def guarantee(self) -> LocalDP:
-        """Trivial local guarantee: one person's messages before the shuffles add up to the value."""
-        return LocalDP(epsilon=math.inf)
 
     @property
     def report_bits(self) -> int:

@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 from shuffledp.core import validate
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.flow import Reports
-from shuffledp.core.guarantees import LocalDP
 from shuffledp.core.sum_models import GaussianShareModel
 from shuffledp.core.validate import invalid
 from shuffledp.protocols.shares.randomizers.discrete_gaussian import (
@@ -118,11 +117,6 @@ class VectorSumModel(HostedShareModel, GaussianShareModel):
         """Sensitivities of all sums of one guarantee, if vectors are replaced by their opposites."""
         moved = 2 * self.largest_norm
         return self.releases * moved * math.sqrt(self.dimension), math.sqrt(self.releases) * moved
-
-    @property
-    def guarantee(self) -> LocalDP:
-        """Trivial local guarantee: one person's messages before the shuffles add up to the value."""
-        return LocalDP(epsilon=math.inf)
 
     @property
     def report_bits(self) -> int:
