@@ -63,7 +63,7 @@ def account(
     published_only: bool = False,
     sharp: bool = False,
 ) -> PrivacyStatement:
-    """Tightest upper bound that some theorem proves on the privacy loss of everything released, as a statement.
+    """Statement with the tightest upper bound that some theorem proves on the privacy loss of everything released.
 
     Where no amplification theorem applies, or none does better, the answer is the local guarantee, and the statement's
     remarks say which theorem fails by which hypothesis.

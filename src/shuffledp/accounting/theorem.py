@@ -160,7 +160,7 @@ def inside_unit(delta: float) -> float:
 
 
 def fake_senders(model: ProtocolModel, *, shuffled: bool = True) -> tuple[Hypothesis, ...]:
-    """Hypothesis: the reports left out cover all fake senders.
+    """Hypothesis: at most the counted number of reports are by fake senders; empty where no senders are fake.
 
     No hypothesis where no senders are fake. Where others hide an answer, what is in fake reports does not depend on it.
     """

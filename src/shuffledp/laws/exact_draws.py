@@ -57,7 +57,7 @@ def precise(digits: int) -> Context:
 
 
 def lost() -> Decimal:
-    """Error bound for a computation in the current decimal context: half of the digits.
+    """Error bound for a computation in the current decimal context: as if half of its digits were lost.
 
     Well above any true error.
     """

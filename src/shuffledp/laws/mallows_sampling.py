@@ -245,7 +245,7 @@ def _swapping(places: Integers, concentration: float, source: RandomSource) -> N
 
 
 def _settled_coin(place: int, concentration: float, word: int, source: RandomSource) -> bool:
-    """Exact decision whether u < k q / (1 + k q).
+    """Exact decision of a coin that is True with probability k q / (1 + k q), with k = ``place`` and q = exp(-theta).
 
     That is, u (1 + e^theta / k) < 1.
     """

@@ -219,7 +219,7 @@ def _among_equals(matrix: Floats, prior: Floats, gain: Floats, known: Counts, **
 
 
 def _among_some(matrix: Floats, prior: Floats, gain: Floats, known: Counts) -> Best:
-    """Upper bound on the excess, by an adversary who also knows the reports of all others but one value's holders."""
+    """Upper bound on the excess: the adversary also knows all others' reports, except from people with one value."""
     alike = [tuple(count if place == value else 0 for place in range(len(known))) for value, count in enumerate(known)]
     excess = min(_bound_among_fewer((matrix, prior, gain), [each], "auto") for each in alike if sum(each))
     return Best(excess=excess, lower=0.0, upper=excess, kind=Kind.UPPER_BOUND, method="one value", note=_FEWER_KNOWN)
@@ -231,7 +231,7 @@ def _is_feasible(people: int, outputs: int) -> bool:
 
 
 def _mixed_excess(matrix: Floats, prior: Floats, gain: Floats, known: Counts) -> float:
-    """Excess by the law of the others' histogram, built up person by person.
+    """Excess of the best guess, exact, from the law of the others' histogram, which is built up person by person.
 
     Axis i counts report i; the count of the last report is implied.
     """
@@ -304,7 +304,7 @@ def pair_of(prior: Floats) -> tuple[float, float] | None:
 
 
 def best_among(matrix: Floats, prior: Floats, gain: Floats, law: Floats, choose: Callable[[Scores], Best]) -> Best:
-    """Best guess if the others' reports have this law; at most the excess from one report by itself.
+    """Best guess if the others' reports have this law; its excess is at most that from the target's report alone.
 
     The matrix and the prior are the target's; ``choose`` is the best guess for reports that others send too.
     """

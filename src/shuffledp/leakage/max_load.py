@@ -152,7 +152,7 @@ def expected_largest(balls: int, kinds: tuple[Cells, ...]) -> float:
 
 
 def expected_highest(balls: int, kinds: tuple[Cells, ...]) -> float:
-    """Expected largest starting load plus weight times load over the given bins; other bins may exist."""
+    """Expected maximum of starting load plus weight times load, over the given bins; balls may fall into other bins."""
     rest = 1 - sum(kind.probability * kind.count for kind in kinds)
     return _Loads(balls, kinds, rest if rest > _NO_PROBABILITY else 0.0).any_weights()
 
@@ -166,7 +166,7 @@ def _contenders(balls: int, kinds: tuple[Cells, ...]) -> tuple[tuple[Cells, ...]
     most = top.probability * top.weight
 
     def surprise(kind: Cells) -> float:
-        """Minus the log of a bound on what bins of this kind add, relative to the top bin's load."""
+        """Negative logarithm of a bound on the load that bins of this kind add, relative to the top bin's load."""
         share = kind.probability * kind.weight
         if share == 0:
             return math.inf
@@ -179,7 +179,7 @@ def _contenders(balls: int, kinds: tuple[Cells, ...]) -> tuple[tuple[Cells, ...]
 
 
 def _larger_of_two(balls: int, first: float, second: float) -> float:
-    """Expected load of the fuller of two bins; other bins may exist.
+    """Expected load of the fuller of two bins; balls may fall into other bins too.
 
     It is half of the mean sum of both loads and half of the mean of |S|, S being their difference. If |S| is at most N,
     N |S| - S^2 is the sum of (1 - cos(t S)) / (1 - cos t) over the N - 1 angles t = 2 pi j / N, without cancellation.
@@ -256,7 +256,7 @@ class _Loads:
         return first, min(self.balls, max(*(last for _, last in windows), first + 1))
 
     def _smoothness(self, first: int) -> float:
-        """Number of integers from ``first`` on which the chance of a maximum of at most m is smooth in m.
+        """Number of successive m from ``first`` on for which the chance of a maximum of at most m is smooth in m.
 
         If the rest could be empty when the maximum is ``first``, it blurs an edge.
         """
@@ -267,7 +267,7 @@ class _Loads:
         return _BLOCK * math.sqrt(self.balls * least) / math.sqrt(2 * math.log(count) + 1)
 
     def _thresholds(self) -> Floats:
-        """Thresholds: all likely values of the maximum, in ascending order after a lower bound."""
+        """Thresholds in ascending order: a lower bound of the maximum, and then all its likely values above."""
         each = list(zip(self.windows, self.fullest, strict=False))
         every = np.unique(
             np.concatenate([kind.offset + np.arange(low, high + 1) * kind.weight for (low, high), kind in each])
@@ -303,7 +303,7 @@ class _Loads:
         return np.clip(total / (self.size * self.at_sum), 0.0, 1.0)
 
     def _doubled(self, frequencies: Integers) -> Floats:
-        """Weight of each frequency: 2 with its negative, but 1 for zero and for half of the circle."""
+        """Weight of each frequency: 1 for zero and for half of the circle, 2 for others, to count their negatives."""
         alone = (frequencies == 0) | (2 * frequencies == self.size)
         return np.where(alone, 1.0, 2.0)
 

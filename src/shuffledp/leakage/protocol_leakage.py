@@ -279,7 +279,7 @@ def _by_places(
 
 
 def _by_windows(shuffle: ShuffleModel, found: Scores, *, counts_right: bool) -> Vulnerability:
-    """Upper bound for the least mixed people: the smallest by the windows around them, or by one report."""
+    """Upper bound for the least mixed people, by the best of the windows around them, or by one report."""
     check_mixtures(found)
     local, windows = _local(found), shuffle.position_windows()
     worst, reason = local.excess, "as if it were known which report is the target's"

@@ -274,7 +274,7 @@ def _by_name(small: Scores, slots: Slots, chosen: str, source: RandomSource | No
 
 
 def largest(found: Sequence[Best]) -> Best:
-    """Best guess with the largest excess of several, with bounds of the largest."""
+    """Best guess with the largest excess among several; its limits are the largest limits of all."""
     best = max(found, key=lambda each: each.excess)
     sampled = [each for each in found if each.kind is Kind.ESTIMATE]
     kind, method = (sampled[0].kind, sampled[0].method) if sampled else (best.kind, best.method)
@@ -285,7 +285,7 @@ def largest(found: Sequence[Best]) -> Best:
 
 
 def missed(samples: int = 1) -> tuple[str, ...]:
-    """Hypothesis on estimates: the largest chance that an interval misses the truth in ``samples`` draws."""
+    """Hypothesis in words: the largest chance that any of ``samples`` intervals misses the truth."""
     return (f"the interval misses the truth with probability {samples * (1 - CONFIDENCE):.1g} at most",)
 
 
@@ -370,7 +370,7 @@ def _by_max_load(small: Scores, slots: Slots) -> float:
 
 
 def _pattern(small: Scores) -> tuple[Floats, Floats, NDArray[np.int64] | None] | None:
-    """Score of each report for most guesses, and its extra for one guess; None for other forms of scores.
+    """Score of each report for most guesses, and its extra score for one guess; None for other forms of scores.
 
     Then the largest sum is the sum of these scores plus the largest, over guesses, of what is added times load.
     """

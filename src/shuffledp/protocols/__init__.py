@@ -1,4 +1,4 @@
-"""Families of protocols: each folder holds one family, from its people to its pages.
+"""Families of protocols: each folder holds all the code of one family, from groups of people to pages.
 
 Inside a folder the floors have the names and the heights of the kernel's rooms: ``people``, ``laws``, ``shufflers``,
 ``theorems``, ``planning``, ``survey``, ``documents``, ``attacks``, ``cli``. No family imports another.

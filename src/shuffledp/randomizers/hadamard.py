@@ -130,7 +130,7 @@ class HadamardResponseModel(FrequencyModel):
 
     @property
     def most_changed(self) -> int:
-        """Most values that only one of two columns supports.
+        """Largest number of values that only one of two columns supports.
 
         Of the first column, which has +1 in every row, and another one they are the values with -1 in their rows.
         """
@@ -237,7 +237,7 @@ def _respond(
 
 
 def _most_odd(numbers: int) -> int:
-    """Most numbers below ``numbers`` that share an odd number of ones with any one mask.
+    """Largest count, over masks, of numbers below ``numbers`` that share an odd number of ones with the mask.
 
     Of the first 2^b numbers a mask shares an odd number with half, unless it shares none; and a mask may turn the
     parity of the rest, which begins with the next binary digit.
@@ -248,7 +248,7 @@ def _most_odd(numbers: int) -> int:
 
 
 def _most_uneven(numbers: int, limit: int) -> int:
-    """Most numbers below ``numbers`` that share an even, or an odd, number of ones with one mask.
+    """Largest count, over masks, of numbers below ``numbers`` that share an even (or odd) number of ones with it.
 
     For masks from 1 to below ``limit``, a power of two.
     """

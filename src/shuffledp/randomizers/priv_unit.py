@@ -344,7 +344,7 @@ def cap_depth(loss: float, dimension: int) -> float:
 
 
 def cap_moment(depth: float, dimension: int) -> float:
-    """Mean inner product with the cap's center, over uniform vectors, counted in the cap only.
+    """Integral over the cap of the inner product with its center, by the uniform law on the whole sphere.
 
     E[<v, u>; v in the cap] = (1 - gamma^2)^a / ((d - 1) B(1/2, a)), a = (d - 1) / 2. Bhowmick et al. 2018 print the
     same with B(a, a) 2^(d-2), by the duplication formula.

@@ -119,12 +119,12 @@ class KaryRandomizedResponseModel(FrequencyModel):
         check_categories(columns["value"], self.domain_size, "reports")
 
     def most_supported(self, values: int) -> int:
-        """Most values that a report supports: one, the value that it holds."""
+        """Largest number of the given values that a report supports: one, the value that it holds."""
         return min(values, 1)
 
     @property
     def most_changed(self) -> int:
-        """Most values that only one of two reports supports: two, the values that they hold."""
+        """Largest number of values that only one of two reports supports: two, the values that they hold."""
         return 2
 
     def supports(self, columns: Mapping[str, NDArray[Any]], value: int) -> NDArray[np.bool_]:
@@ -174,7 +174,7 @@ class RespondedRangeModel(RangeModel):
 
     @property
     def guarantee(self) -> LocalDP:
-        """Guarantee of the response: the chances of any value are a mixture of those of the response's numbers."""
+        """Local guarantee of the response, which holds for all numbers, as these have mixtures of its laws."""
         return self.response.guarantee
 
     def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
@@ -183,17 +183,17 @@ class RespondedRangeModel(RangeModel):
 
     @property
     def swing(self) -> float:
-        """Swing of the sum: the whole range, as much larger as responses are more often lies."""
+        """Largest change of the sum by one report: the width of the range, divided by p - q."""
         return (self.upper - self.lower) / (self.response.p - self.response.q)
 
     @property
     def stray(self) -> float:
-        """Stray of the sum from a number at an end of the range: half of the range and of the swing."""
+        """Largest distance of a contribution from a number at an end of the range: (width + swing) / 2."""
         return (self.upper - self.lower + self.swing) / 2
 
     @property
     def two_level(self) -> TwoLevelLaw:
-        """Two-level law of the response. The law of any other value is a mixture of those of its numbers."""
+        """Two-level law of the response to its own numbers; any other number has a mixture of their laws."""
         return self.response.two_level
 
 

@@ -166,7 +166,7 @@ class SubsetSelectionModel(FrequencyModel):
 
     @property
     def most_changed(self) -> int:
-        """Most values that only one of two reported sets holds.
+        """Largest number of values that only one of two reported sets holds.
 
         Of disjoint sets all, or all but the values that both must hold.
         """

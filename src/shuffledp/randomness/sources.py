@@ -209,7 +209,7 @@ class SecureSource(KeyedSource):
         _SECURE_SOURCES.add(self)
 
     def _with_key(self, key: bytes, labels: tuple[int | str, ...]) -> Self:
-        """Source with the derived key only if a key was given, else with a fresh one: threads end, and labels recur."""
+        """Source with the derived key if a key was given, else with a fresh key, since threads end and labels recur."""
         del labels
         return type(self)(key if self._given else None)
 

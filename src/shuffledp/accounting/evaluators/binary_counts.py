@@ -94,7 +94,7 @@ class _Report:
 
 
 class _TiltedCounts:
-    """Tilted laws of T for all m, with their probabilities at the k just below each mean."""
+    """Tilted law of the count T of ones for each number m of others who hold 1, with its chances near the mean."""
 
     def __init__(self, epsilon0: float, *, tilt: float, others: int) -> None:
         lie, truth = 1 / (1 + math.exp(epsilon0)), 1 / (1 + math.exp(-epsilon0))

@@ -236,7 +236,7 @@ class _TiltedCrowds:
         self.log_tilt = math.log1p(excess)
 
     def best(self, ones: Floats, zeros: Floats, *, gain: float, growth: float, slack: float) -> Floats:
-        """Largest A(k) of each crowd, and a bound on its error; shape (2, crowds).
+        """Largest A(k) over all counts k (see the module) for each crowd, and a bound on its error; shape (2, crowds).
 
         The error includes the error of the gain (``slack``).
         """

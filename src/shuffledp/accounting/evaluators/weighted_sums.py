@@ -116,7 +116,7 @@ class WeightedSum:
 
     @cached_property
     def _log_error(self) -> float:
-        """Bound on the error of `_log_growth`, in units.
+        """Bound on the error of `_log_growth`, as a multiple of the rounding error of one operation.
 
         The error of a logarithm is the relative error of the generating function.
         """

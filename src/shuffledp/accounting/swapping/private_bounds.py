@@ -63,7 +63,7 @@ def private_delta(
 
 
 def _at(reservoir: Reservoir, found: Majorant) -> float:
-    """Smallest total of the reservoir for this majorant, over k_0.
+    """Smallest total of the reservoir for this majorant, over the least number k_0 of draws for which it is used.
 
     That is, Pr[K < k_0] + E[m; K >= k_0]. The best k_0 may depend on W.
     """
@@ -98,7 +98,7 @@ def _over_cells(bound: Callable[[float, float], float], epsilon0: float) -> floa
 
 
 def _costs(epsilon0: float, donors: int) -> Callable[[Floats], Floats]:
-    """Function from exponents to the log costs of their exponentials.
+    """Function that gives, for exponents of a majorant, the logarithm of each exponential's cost.
 
     The cost is its mean at the likely W, plus a small share at other W.
     """

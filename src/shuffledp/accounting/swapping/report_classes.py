@@ -17,7 +17,7 @@ ROUNDING = 1e-14  # relative difference of values that are the same but for the 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ReportClass:
-    """Class of laws of g, each on the same ``values`` and of mean 0.
+    """Class of laws of g, the evidence of another person's report; all laws have the same ``values`` and mean 0.
 
     The worst law counts.
 
@@ -114,7 +114,7 @@ def one_law(first: Floats, second: Floats, other: Floats, reservoir: Floats, eps
 
 
 def merged(values: Floats, masses: Floats) -> tuple[Floats, Floats]:
-    """Values and masses, with values that differ by rounding only merged to their mean.
+    """Ascending values and their masses; values that differ only by rounding are merged to their mean.
 
     Such values belong to outputs that tell the same.
 

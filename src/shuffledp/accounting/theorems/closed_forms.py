@@ -197,7 +197,10 @@ class _BlanketBound(Theorem):
 
 
 class HoeffdingBalle19(_BlanketBound):
-    """Hoeffding, a = exp(epsilon) - 1, b the width of L: E[(L_1 + ... + L_m)_+] <= b^2 / (4 a) exp(-2 m a^2 / b^2)."""
+    """Blanket bound by Hoeffding's inequality.
+
+    With a = exp(epsilon) - 1 and b the width of L, E[(L_1 + ... + L_m)_+] <= b^2 / (4 a) exp(-2 m a^2 / b^2).
+    """
 
     id = "balle19-hoeffding"
     citation = "Balle, Bell, Gascon, Nissim 2019, privacy blanket, Hoeffding's bound (arXiv 1903.02837)"

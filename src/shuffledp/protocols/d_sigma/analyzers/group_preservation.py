@@ -46,7 +46,7 @@ class SlotPermutation(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Preservation:
-    """Share of each group's slots that hold a report of the group: the mean, and eta.
+    """Share of each group's slots that hold a report of the group: the mean share, and a share kept nearly always, eta.
 
     Groups are in the order in which `Groups` iterates.
 
@@ -166,7 +166,7 @@ class _Place(NamedTuple):
 
 
 def _places(prepared: _PreparedBlocks, groups: Groups, numbers: Iterable[int]) -> dict[int, _Place]:
-    """Given groups that lie in one block."""
+    """Place of each given group that lies in one block, by group number; other groups are left out."""
     layout, sizes, starts = lay(groups, prepared.order), np.diff(prepared.starts), prepared.starts
     found: dict[int, _Place] = {}
     for number in numbers:

@@ -332,7 +332,7 @@ def _numbered(labels: NDArray[Any]) -> tuple[list[Any], Numbers]:
 
 
 def _what_reports_say(view: View) -> tuple[Floats, Floats]:
-    """Contributions of the reports (or their support of values) and the squares, each of shape (reports, targets)."""
+    """Contribution of each report to each target (1 or 0 for support), and its square, shape (reports, targets)."""
     model, columns = view.reports.model, view.reports.columns
     if isinstance(model, FrequencyModel):
         supports = [model.supports(columns, value) for value in range(model.domain_size)]
@@ -344,12 +344,12 @@ def _what_reports_say(view: View) -> tuple[Floats, Floats]:
 
 
 def estimates_of(model: LocalModel, first: Floats, second: Floats) -> tuple[Floats, Floats, Floats]:
-    """Estimates from average contributions and squares, with the variances per report of randomizing and of answers."""
+    """Estimates from average contributions and squares; variances per report by randomizing, and by answers."""
     return (_of_frequencies if isinstance(model, FrequencyModel) else _of_means)(model, first, second)
 
 
 def _of_frequencies(model: LocalModel, support: Floats, _: Floats) -> tuple[Floats, Floats, Floats]:
-    """Estimated shares, with the variances per report of randomizing and of drawing an answer."""
+    """Estimated shares, with two variances per report: of randomizing, and of drawing an answer."""
     p, q = getattr(model, "p"), getattr(model, "q")  # noqa: B009
     mixed = (support - q) / (p - q)
     share = np.clip(mixed, 0, 1)
@@ -358,7 +358,7 @@ def _of_frequencies(model: LocalModel, support: Floats, _: Floats) -> tuple[Floa
 
 
 def _of_means(model: LocalModel, mean: Floats, second: Floats) -> tuple[Floats, Floats, Floats]:
-    """Estimated means, with the variances per report of randomizing and of the values."""
+    """Estimated means, with two variances per report: of randomizing, and of the values."""
     numbers: Any = model
     variance = np.maximum(second - mean**2, 0.0)
     at_mean = np.array([numbers.noise_variance(row) for row in mean])

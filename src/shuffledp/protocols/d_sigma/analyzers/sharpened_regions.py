@@ -106,7 +106,7 @@ class SharpenedAnalyzer(RegionalAnalyzer):
 
 
 def inverse_of(blur: Floats) -> Floats:
-    """Inverse of a blur matrix, whose entries are the shares of each cell's slots with reports of each cell.
+    """Inverse of a blur matrix, which holds the share of each cell's slots (row) with reports of each cell (column).
 
     Raises:
         UnsupportedModelError: if it would make noise of the map, as with cells that lie scattered along the order.

@@ -78,7 +78,10 @@ def _likelihoods(features: list[NDArray[np.int64]], chances: Floats) -> Floats:
 
 
 def _balanced(weights: Floats, blocks: NDArray[np.int64], counts: Floats) -> Floats:
-    """Chances of answers: weights times factors per block, which make the chances sum to the block's counts."""
+    """Probability of each answer for each person: the weights, scaled so that each block has the expected counts.
+
+    A factor for each block and answer scales the weights, in rounds that bring the sums nearer to the block's counts.
+    """
     factors = counts.copy()
     for _ in range(_BALANCED):
         chances = weights * factors[blocks]

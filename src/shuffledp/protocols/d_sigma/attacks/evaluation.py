@@ -209,7 +209,7 @@ def evaluate(
 def _repetition(
     runs: Iterable[NDArray[np.bool_]], fixed: bool, draw: np.random.Generator
 ) -> tuple[Integers, list[tuple[float, int]]]:
-    """Number of right guesses for each person; then for each trial the share of right guesses and one person's result.
+    """Right guesses for each person, and for each trial the share of right guesses and the result of one drawn person.
 
     Runs with one permutation are one trial. A shuffle sees no answers, so that with one key it draws one permutation.
     """

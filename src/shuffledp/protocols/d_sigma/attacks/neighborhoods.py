@@ -197,7 +197,9 @@ def _dirichlet(counts: Floats, said: Floats, channel: Floats) -> tuple[Floats, f
 
 
 def _peaked(counts: Floats, channel: Floats, mean: Floats) -> tuple[NeighborhoodPrior, float]:
-    """Prior of laws with one common value and equally rare others, at the likeliest excess, with its log-likelihood.
+    """Prior of laws with one common value and equally rare others, and the log-likelihood of the reports under it.
+
+    The excess of the common value is the likeliest one of a list.
 
     Args:
         counts: as in `_dirichlet`.
@@ -220,7 +222,9 @@ def _peaked(counts: Floats, channel: Floats, mean: Floats) -> tuple[Neighborhood
 
 
 def _smoothed(seen: _Seen, channel: Floats, base: Floats) -> Floats:
-    """Probability of each answer under a Dirichlet prior; the answer behind each report is fitted to the other answers.
+    """Probability of each answer under a Dirichlet prior, fitted in rounds to the reports that the person looks at.
+
+    The answer behind each report is fitted to the answers behind the other reports.
 
     Args:
         seen: the reports looked at.

@@ -85,7 +85,7 @@ class OrderGame(Game):
         return "" if groups.sizes.max() > 1 else "Every group is one person: there is no order to be told."
 
     def different(self, pairs: Sequence[NeighboringInputs]) -> Sequence[NeighboringInputs]:
-        """Pairs of answers, each held by members of the groups that cost the shuffle most."""
+        """Pairs of neighboring inputs, with members of the most sensitive groups as the holders of the two answers."""
         shuffler: Any = self.pipeline.shuffler
         prepared = shuffler.prepare()
         return [
@@ -107,7 +107,7 @@ class OrderGame(Game):
 
 
 def holders_of(groups: Groups, order: NDArray[np.int64]) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
-    """Pairs of holders in the most sensitive groups: lower and upper half, and lowest and highest member."""
+    """Pairs of holders in the most sensitive groups: lower and upper half, and then lowest and highest member."""
     rank = invert(order)
     found = []
     for number in np.argsort(-windows(groups, order).kendall, kind="stable")[:_GROUPS].tolist():

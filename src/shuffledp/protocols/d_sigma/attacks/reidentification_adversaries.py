@@ -271,7 +271,10 @@ class LikeliestSlots:
 
 
 def _shared_out(scores: Floats, sets: Integers) -> Floats:
-    """Log-sum of exp(scores) over all assignments of a set's slots to targets; the largest if they are many."""
+    """Logarithm of the sum of exp(score) over all assignments of each set's slots to the targets.
+
+    Of more than a few targets, the largest score of an assignment stands in place of the sum.
+    """
     count = len(scores)
     if count > _MOST_SHARED:
         best = [scores[:, each][linear_sum_assignment(scores[:, each], maximize=True)].sum() for each in sets]

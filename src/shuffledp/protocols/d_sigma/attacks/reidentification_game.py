@@ -134,7 +134,7 @@ class LearnedSlots:
 
 
 def _likelihood_among(model: LocalModel, view: View, answers: NDArray[Any]) -> Floats:
-    """Log-likelihood of each report, if its sender is a uniformly drawn one of these people."""
+    """Log-likelihood of each report, if its sender is drawn uniformly from the people with these answers."""
     kinds, times = np.unique(answers, axis=0, return_counts=True)
     logs = [log_likelihood_of(model, view.reports.columns, kind) for kind in kinds]
     found: Floats = np.logaddexp.reduce(np.array(logs) + np.log(times / times.sum())[:, None])

@@ -90,7 +90,7 @@ def _chosen(outcome: ColumnOutcome) -> tuple[range, str]:
 
 
 def inside(estimate: Estimate) -> Estimate:
-    """Estimates moved into their intervals, which end where shares end."""
+    """Estimate with impossible values, such as shares below 0, replaced by the nearest possible values."""
     return replace(estimate, estimate=estimate.nearest)
 
 

@@ -1,4 +1,4 @@
-"""Promises to each person before a collection, in words: naming of reports, households, central loss, regions."""
+"""Promises to each person before a collection, in words: naming of slots, households, central loss, regions."""
 
 from collections.abc import Iterator
 

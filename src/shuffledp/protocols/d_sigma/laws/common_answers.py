@@ -1,4 +1,4 @@
-"""Answers that k people hold in common: what a uniform shuffle tells of one yes or no that all of them gave."""
+"""Central loss of one yes or no that k people have in common and change together, in a uniform shuffle."""
 
 import math
 
@@ -14,7 +14,7 @@ _HALVINGS = 60
 
 
 def common_answer_delta(people: int, targets: int, epsilon0: float, epsilon: float) -> float:
-    """Remainder at this epsilon for k people who change one common yes or no together, in a uniform shuffle.
+    """Delta at ``epsilon``, from above, for k people who change one common yes or no together in a uniform shuffle.
 
     Everybody answers by randomized response. A report is a fair coin with probability 2 p, p = 1 / (1 + e^epsilon0);
     it is known how many of the others' are: M ~ Bin(people - k, 2 p). The two laws of the number of yeses are those of
@@ -46,7 +46,7 @@ def common_answer_delta(people: int, targets: int, epsilon0: float, epsilon: flo
 
 
 def common_answer_epsilon(people: int, targets: int, epsilon0: float, delta: float) -> float:
-    """Epsilon at this remainder, at most k epsilon0; the arguments are those of `common_answer_delta`.
+    """Epsilon at ``delta``, at most k epsilon0, from above; the arguments are those of `common_answer_delta`.
 
     Example:
         >>> round(common_answer_epsilon(300, 1, 0.5, 1e-6), 3)
@@ -71,6 +71,6 @@ def _check(people: int, targets: int, epsilon0: float) -> None:
 
 
 def _clones(others: int, chance: float) -> list[tuple[int, float]]:
-    """Numbers of others whose report is a fair coin, with their probabilities but for the negligible ones."""
+    """Possible numbers of others whose report is a fair coin, each with its probability, but for negligible ones."""
     weights: Floats = binom.pmf(np.arange(others + 1), others, chance)
     return [(count, weight) for count, weight in enumerate(weights.tolist()) if weight > _NEGLIGIBLE]

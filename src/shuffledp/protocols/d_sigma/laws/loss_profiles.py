@@ -1,4 +1,4 @@
-"""Loss profiles: at every alpha, how much of a shuffle's law is more than exp(alpha) times as likely in another order.
+"""Loss profiles: bounds on delta at every alpha, between a shuffle of one group in order and of the group reversed.
 
 For a group, the two laws are of the data in order and of the data with the group reversed: no other exchange inside the
 group loses more, at any alpha and for any number of releases (docs/theorems.md). A profile is the law of the loss under
@@ -27,7 +27,7 @@ _SUSPECT = 0.01  # of delta: where rounding may be more, the transform is not as
 
 @dataclass(frozen=True, eq=False)
 class LossProfile:
-    """Profile of one pair of laws, from above.
+    """Loss profile of one pair of laws: upper bounds on delta at every alpha.
 
     Args:
         losses: possible losses above 0, ascending; empty if only the other two bounds are known.
@@ -44,7 +44,7 @@ class LossProfile:
     divergences: Floats
 
     def delta(self, alpha: float) -> float:
-        """Remainder at this alpha, at most.
+        """Upper bound on delta at this alpha.
 
         Raises:
             InvalidParameterError: if alpha is negative.
@@ -59,7 +59,7 @@ class LossProfile:
         return min(least, float(self.chances[start:] @ weights) + self.remainder, 1.0)
 
     def curve(self, alphas: Floats) -> Floats:
-        """Remainders at these alphas, 0 or more, at most; from running sums, whose rounding is added."""
+        """Upper bounds on delta at these alphas of 0 or more, from running sums, whose rounding is added."""
         powers = (ORDERS - 1) * (self.divergences - alphas[:, None] + np.log1p(-1 / ORDERS)) - np.log(ORDERS)
         found = np.exp(np.minimum(powers.min(axis=1), 0.0))
         if self.losses.size:
@@ -71,7 +71,7 @@ class LossProfile:
         return np.where(alphas >= self.pure, 0.0, found)
 
     def alpha(self, delta: float) -> float:
-        """Loss at this remainder, at most; 0 if the two laws differ by no more.
+        """Upper bound on the loss alpha at this delta; 0 if the two laws already meet delta with no loss.
 
         Raises:
             InvalidParameterError: if delta is not strictly between 0 and 1.
@@ -85,7 +85,7 @@ class LossProfile:
         return min(least, self._crossing(delta - self.remainder))
 
     def _crossing(self, level: float) -> float:
-        """Alpha at which the excess of the listed losses is the level: between two losses it is linear in e^alpha."""
+        """Alpha at which the delta of the listed losses equals ``level``; delta is linear in e^alpha between losses."""
         above = np.cumsum(self.chances[::-1])[::-1]
         scaled = np.cumsum((self.chances * np.exp(-self.losses))[::-1])[::-1]
         if self.losses.size == 0 or above[0] - scaled[0] <= level:
@@ -99,7 +99,10 @@ class LossProfile:
 
 @dataclass(frozen=True, eq=False)
 class WorstProfile:
-    """Profile of the worst of several groups: each is first summed over its releases, and then the largest is taken."""
+    """Loss profile of the worst of several groups: at every alpha the largest delta of the groups' profiles.
+
+    Each group is first summed over its releases, and then the largest is taken.
+    """
 
     parts: tuple[LossProfile, ...]
 
@@ -109,32 +112,32 @@ class WorstProfile:
 
     @property
     def pure(self) -> float:
-        """Largest loss of a group."""
+        """Largest loss of any of the groups."""
         return max(each.pure for each in self.parts)
 
     def delta(self, alpha: float) -> float:
-        """Remainder at this alpha, see `LossProfile.delta`."""
+        """Upper bound on delta at this alpha, see `LossProfile.delta`."""
         return max(each.delta(alpha) for each in self.parts)
 
     def curve(self, alphas: Floats) -> Floats:
-        """Remainders at these alphas, see `LossProfile.curve`."""
+        """Upper bounds on delta at these alphas, see `LossProfile.curve`."""
         found: Floats = np.max([each.curve(alphas) for each in self.parts], axis=0)
         return found
 
     def alpha(self, delta: float) -> float:
-        """Loss at this remainder, see `LossProfile.alpha`."""
+        """Upper bound on alpha at this delta, see `LossProfile.alpha`."""
         return max(each.alpha(delta) for each in self.parts)
 
 
 def without_losses(pure: float, divergences: Floats) -> LossProfile:
-    """Profile that is known by its largest loss and its Renyi divergences only."""
+    """Loss profile known only by its largest loss and its Renyi divergences."""
     return LossProfile(np.zeros(0), np.zeros(0), 1.0, pure, divergences)
 
 
 def from_spectrum(
     spectrum: NDArray[np.complex128], size: int, places: tuple[int, int], factors: int
 ) -> tuple[Floats, float]:
-    """Probabilities of the places from the Fourier transform of their law, and what rounding may hide of them.
+    """Probabilities of the places in a window, from the Fourier transform of their law, and a bound on rounding errors.
 
     Args:
         spectrum: half of the transform, as `numpy.fft.rfft` gives it; of places modulo the size.
@@ -150,7 +153,7 @@ def from_spectrum(
 
 @dataclass(frozen=True)
 class GaussianProfile:
-    """Loss profile of a Gaussian sort on one group: that of a Gaussian mechanism, so that releases add up as squares.
+    """Loss profile of a Gaussian sort on one group, that of a Gaussian mechanism: squares of mu add up over releases.
 
     Args:
         mu: root of the sum of squared moves when the group is reversed, in units of the noise, times that of the number
@@ -161,25 +164,25 @@ class GaussianProfile:
 
     @property
     def pure(self) -> float:
-        """Largest loss: infinite, but for a group that nothing moves in."""
+        """Largest loss: infinite, but 0 for a group whose reversal moves no position."""
         return math.inf if self.mu else 0.0
 
     def delta(self, alpha: float) -> float:
-        """Remainder at this alpha, see `LossProfile.delta`."""
+        """Delta at this alpha, see `LossProfile.delta`."""
         return gaussian_delta(self.mu, alpha)
 
     def curve(self, alphas: Floats) -> Floats:
-        """Remainders at these alphas, see `LossProfile.curve`."""
+        """Delta at each of these alphas, see `LossProfile.curve`."""
         return np.array([gaussian_delta(self.mu, alpha) for alpha in alphas.tolist()])
 
     def alpha(self, delta: float) -> float:
-        """Loss at this remainder, see `LossProfile.alpha`."""
+        """Alpha at this delta, see `LossProfile.alpha`."""
         return gaussian_alpha(self.mu, delta)
 
 
 @dataclass(frozen=True)
 class ResponseProfile:
-    """Loss profile of a response to one yes or no, the worst that has this largest loss and nothing else known of it.
+    """Loss profile of randomized response to one yes or no: the worst of all profiles with this largest loss.
 
     Args:
         pure: the largest loss, finite.
@@ -188,16 +191,16 @@ class ResponseProfile:
     pure: float
 
     def delta(self, alpha: float) -> float:
-        """Remainder at this alpha, see `LossProfile.delta`."""
+        """Delta at this alpha, see `LossProfile.delta`."""
         return float(self.curve(np.array([alpha]))[0])
 
     def curve(self, alphas: Floats) -> Floats:
-        """Remainders at these alphas, see `LossProfile.curve`."""
+        """Delta at each of these alphas, see `LossProfile.curve`."""
         found: Floats = -np.expm1(np.minimum(alphas - self.pure, 0.0)) / (1 + math.exp(-self.pure)) * ROUND_UP
         return found
 
     def alpha(self, delta: float) -> float:
-        """Loss at this remainder, see `LossProfile.alpha`."""
+        """Alpha at this delta, see `LossProfile.alpha`."""
         rest = 1 - delta * (1 + math.exp(-self.pure))
         return max(self.pure + math.log(rest), 0.0) * ROUND_UP if rest > 0 else 0.0
 
@@ -207,7 +210,7 @@ Profile = LossProfile | WorstProfile | GaussianProfile | ResponseProfile
 
 @dataclass(frozen=True, eq=False)
 class SizedProfile:
-    """Profile of the worst group among those of about one size.
+    """Loss profile that bounds every group of one size class.
 
     Args:
         smallest: people in the smallest of these groups.
@@ -223,7 +226,7 @@ class SizedProfile:
 
 
 def size_classes(sizes: Integers) -> list[Integers]:
-    """Numbers of the groups of two people or more, in classes of about one size, the smallest first."""
+    """Numbers of the groups of two people or more, in classes of about equal size, the smallest groups first."""
     found: list[Integers] = []
     left = np.flatnonzero(sizes > 1)
     left = left[np.argsort(sizes[left], kind="stable")]

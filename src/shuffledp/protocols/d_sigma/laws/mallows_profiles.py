@@ -81,7 +81,7 @@ def kendall_divergences(window: int, concentration: float) -> Floats:
 
 
 def _least_inversions(window: int, theta: float, releases: int) -> int:
-    """Number of inversions below which lies a probability of less than 1e-15 (Chernoff); more of them lose less."""
+    """Number m such that fewer than m inversions, which lose more, have a probability below 1e-15 (Chernoff)."""
     _, variance = kendall_inversions(window, theta)
     base, least = log_partition(window, theta), 0.0
     for rate in (_TRIALS / math.sqrt(max(releases * variance, 1e-12))).tolist():
@@ -91,7 +91,7 @@ def _least_inversions(window: int, theta: float, releases: int) -> int:
 
 
 def _spectrum(window: int, theta: float, releases: int, size: int) -> NDArray[np.complex128]:
-    """Transform of the law of inversions; 0 from the frequency on beyond which all of it is below 1e-20."""
+    """Fourier transform of the law of inversions; 0 from the frequency on after which all values are below 1e-20."""
     counts = np.arange(1, window + 1, dtype=np.float64)
     constants = np.expm1(-theta) / np.expm1(-theta * counts)  # of truncated geometric laws
     whole = np.zeros(size // 2 + 1, dtype=np.complex128)

@@ -1,4 +1,4 @@
-"""Tails of how many of k given people's slots are named, whatever is known: Fisher's noncentral hypergeometric law.
+"""Tails of the number of rightly named slots of k given people, for any attacker: Fisher's noncentral hypergeometric.
 
 k people stand among r who may change places at a bounded cost. Whoever names k slots names J of theirs, and moving from
 J = j to j - 1 costs at most exp(kappa): the law of J is at most one with weights C(k, j) C(r - k, k - j) exp(kappa j).
@@ -17,7 +17,7 @@ ROUND_UP = 1 + 1e-11
 
 
 def naming_tail(crowd: int, targets: int, at_least: int, kappa: float) -> float:
-    """Upper bound on the probability that ``at_least`` of the targets' slots are among as many named slots.
+    """Upper bound on the probability of naming ``at_least`` of k targets' slots rightly, if k slots are named.
 
     Args:
         crowd: r, people any two of whom may change places at the cost of kappa, the targets among them.
@@ -50,7 +50,7 @@ def naming_tail(crowd: int, targets: int, at_least: int, kappa: float) -> float:
 
 
 def naming_tail_of_alpha(crowd: int, targets: int, at_least: int, epsilon0: float, alpha: float) -> float:
-    """Probability as in `naming_tail` in a group of ``crowd`` people, from the group's pure loss alone.
+    """Upper bound as in `naming_tail`, for targets in a group of ``crowd`` people, from the group's pure loss alone.
 
     With T the tail at kappa = 2 epsilon0, it is at most e^alpha T / (1 + (e^alpha - 1) T): all exchanges at once cost
     alpha. ``alpha`` must be the loss of distinct answers.
@@ -67,6 +67,6 @@ def naming_tail_of_alpha(crowd: int, targets: int, at_least: int, epsilon0: floa
 
 
 def _log_choose(whole: int, most: int) -> Floats:
-    """Logarithms of the binomial coefficients of 0, ..., most out of the whole: few factors, each accurate."""
+    """Logarithms of the binomial coefficients "whole choose j" for j = 0, ..., most: few factors, each accurate."""
     factors = np.arange(most, dtype=np.float64)
     return np.concatenate(([0.0], np.cumsum(np.log(np.maximum(whole - factors, 1e-300) / (factors + 1)))))

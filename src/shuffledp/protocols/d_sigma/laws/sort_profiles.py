@@ -35,7 +35,7 @@ _TRIALS = np.geomspace(0.1, 30, 21)  # rates for Chernoff's bound, in inverse st
 
 
 def laplace_profile(distances: ArrayLike, *, releases: int = 1, steps: int = STEPS) -> LossProfile:
-    """Loss profile of a Laplace sort (noise of scale 1) on one group, from above.
+    """Upper bound on the loss profile of a Laplace sort (noise of scale 1) on one group.
 
     Each shift is brought to a grid so that the k largest never add up to less, and the loss of a shift is replaced by
     the one with the chords of its profile: what is stated is an upper bound, and exact but for the grid.
@@ -88,7 +88,9 @@ def laplace_divergences(distances: Floats) -> Floats:
 
 
 def dominating_distances(groups: Iterable[Floats]) -> Floats:
-    """Distances whose profile bounds the profile of each of the groups: the k largest add up to no less, for every k.
+    """Distances whose loss profile bounds the profile of every group.
+
+    For every k their k largest add up to no less than the k largest of any group.
 
     Args:
         groups: for each group its distances, as for `laplace_profile`, largest first.
@@ -109,7 +111,7 @@ def dominating_distances(groups: Iterable[Floats]) -> Floats:
 
 
 def few_distances(distances: Floats, *, kinds: int = 24) -> tuple[Floats, Integers]:
-    """Distances of few different values, with how often each occurs, whose profile bounds that of the given ones.
+    """Distances of few different values, and the count of each value, whose profile bounds that of the given distances.
 
     Their sums lie on tangents to the sums of the given ones, which are concave: no sum of the k largest is less, and
     the sum of all is the same.
@@ -134,7 +136,7 @@ def few_distances(distances: Floats, *, kinds: int = 24) -> tuple[Floats, Intege
 
 
 def _on_two_tangents(part: Floats) -> Floats:
-    """The first and the last value in place of all, and one between them, with the same sum of all."""
+    """Values of equal sum: copies of the first value, then of the last, and at most one value between the two."""
     first, last = float(part[0]), float(part[-1])
     if first == last:
         return part
@@ -159,18 +161,18 @@ def _upper_hull(values: Floats) -> Integers:
 
 
 def _aligned(step: float, least: float) -> float:
-    """Step no larger than the one wished for, of which the least shift is a multiple if it is not less."""
+    """Step of a grid, no larger than ``step``; it divides the shift ``least`` if that is no less than ``step``."""
     return least / math.ceil(least / step) if least >= step else step / 2
 
 
 def _on_grid(shifts: Floats, step: float) -> Integers:
-    """Multiples of the step, so that every sum of first ones is no less, and by less than a step more."""
+    """Shifts as numbers of grid steps; for every k, the first k add up to no less, and to less than one step more."""
     sums = np.ceil(np.cumsum(shifts) / step * (1 - 1e-12)).astype(np.int64)
     return np.diff(sums, prepend=0)
 
 
 class _ShiftLaw(NamedTuple):
-    """Loss law of one shift of ``place`` steps, from above, and how often it occurs."""
+    """Upper bound on the loss law of one Laplace shift of ``place`` steps, and how often the shift occurs."""
 
     place: int
     step: float
@@ -178,7 +180,7 @@ class _ShiftLaw(NamedTuple):
 
     @property
     def masses(self) -> Floats:
-        """Probabilities of the losses -place, ..., place, in steps: changes of slope of the chords of the profile."""
+        """Probabilities of the losses -place, ..., place in steps: changes of slope of the chords of the profile."""
         place, half = self.place, math.exp(self.step / 2)
         inner = np.arange(-place, place + 1)
         found: Floats = np.exp((inner - place) * self.step / 2) * ((half - 1) / (half + 1))
@@ -187,7 +189,7 @@ class _ShiftLaw(NamedTuple):
         return found
 
     def transform(self, frequencies: Integers, size: int) -> NDArray[np.complex128]:
-        """Sum over the losses of mass times exp(-2 pi i frequency * place / size): a geometric sum and the two ends."""
+        """Fourier transform of ``masses`` at these frequencies: a geometric sum and the two ends."""
         place, half = self.place, math.exp(self.step / 2)
         turn = np.exp(-2j * math.pi / size * (frequencies * place % size))
         ratio = half * np.exp(-2j * math.pi / size * frequencies)
@@ -198,7 +200,7 @@ class _ShiftLaw(NamedTuple):
 
 
 def _sum_of(laws: list[_ShiftLaw], step: float) -> tuple[Floats, Floats, float]:
-    """Losses, their probabilities, and what is left out or rounded, of the sum of all the laws."""
+    """Law of the sum of all the losses: possible sums, their probabilities, and a bound on rest and rounding."""
     kinds = [(law, law.masses) for law in laws]
     first, last = _window(kinds)
     size = 1 << (last - first).bit_length()
@@ -210,7 +212,7 @@ def _sum_of(laws: list[_ShiftLaw], step: float) -> tuple[Floats, Floats, float]:
 
 
 def _spectrum(laws: list[_ShiftLaw], size: int) -> NDArray[np.complex128]:
-    """Transform of the sum of all the laws; frequencies are left out (0) once a part of the product is below 1e-20."""
+    """Fourier transform of the law of the sum; frequencies whose product of factors falls to 1e-20 are left at 0."""
     alive, found = np.arange(size // 2 + 1), np.ones(size // 2 + 1, dtype=np.complex128)
     for law in sorted(laws, key=lambda each: (each.place % _MIXED, -each.place)):
         found = found * _power(law.transform(alive, size), law.times)
@@ -232,7 +234,7 @@ def _power(values: NDArray[np.complex128], times: int) -> NDArray[np.complex128]
 
 
 def _window(kinds: list[tuple[_ShiftLaw, Floats]]) -> tuple[int, int]:
-    """First and last place of the sum, but for a probability below 1e-15 at either end (Chernoff)."""
+    """First and last place of the sum of losses; beyond either, the probability is below 1e-15 (Chernoff)."""
     whole = sum(law.place * law.times for law, _ in kinds)
     inner = [np.arange(-law.place, law.place + 1) for law, _ in kinds]
     means = [float(masses @ at) for (_, masses), at in zip(kinds, inner, strict=True)]

@@ -169,7 +169,7 @@ def ranks_of(layout: Layout, group: int) -> Integers:
 
 
 def ranks_by_group(groups: Groups, order: Integers) -> list[Integers]:
-    """Ascending ranks of every group, as a plain form of the compiled kernels."""
+    """Ascending ranks of every group, computed without compiled code, to compare the compiled kernels with."""
     rank = invert(order)
     return [np.sort(rank[group]) for group in groups]
 
@@ -250,7 +250,7 @@ def _measure(layout: Layout, room: Scratch, found: Integers) -> None:
 
 
 def _pull(layout: Layout, centre: Integers, weights: Floats, pull: Floats) -> None:
-    """Add the scaled derivative of the groups' weighted footrule, by the place of each site, to ``pull``.
+    """Add the scaled slope of the groups' weighted footrule, with respect to each site's place, to ``pull``.
 
     A site with m members of a group of g, with b others before it, changes the value by
     2 (min(b, g - b) - min(b + m, g - b - m)) per rank: by -2 m in the lower half and by 2 m in the upper one. Here it

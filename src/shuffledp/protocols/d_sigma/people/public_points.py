@@ -25,7 +25,7 @@ _LEAST = 2.0**-498  # of the largest coordinate: squares of smaller distances ar
 
 
 class Runs(NamedTuple):
-    """Sets of integers as runs of consecutive ones.
+    """Sets of integers, each stored as runs of consecutive integers.
 
     Set h is the union of the runs ``starts[h]`` to ``starts[h + 1]``, ascending and apart; run r is the integers from
     ``runs[r, 0]`` up to and without ``runs[r, 1]``.

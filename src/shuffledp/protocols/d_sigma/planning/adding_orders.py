@@ -1,4 +1,4 @@
-"""Losses of the order inside groups over several releases: added up for the groups of each size, and then the worst.
+"""Losses of the order inside groups over several releases: summed for the groups of each size, then the worst group.
 
 For each group the reversal is the worst exchange in every release, so that the pairs of laws of independent releases
 multiply. Groups of about one size are bounded by one law in each release, and the products of these bound all of them.
@@ -26,7 +26,7 @@ _LEFT_OUT = 1e-4  # share of delta: the probability of losses that are taken for
 
 
 def with_order_laws(statements: Sequence[PrivacyStatement], laws: Sequence[OrderLaw]) -> tuple[PrivacyStatement, ...]:
-    """Statements of a release, in which the promise of its shuffle about the order has its laws by group size.
+    """Statements of a release, with laws by group size added to the shuffle's promise about the order.
 
     A promise by randomizing alone, and one that is withdrawn, stay as they are.
     """
@@ -47,7 +47,9 @@ def laws_of(shuffler: object) -> tuple[OrderLaw, ...]:
 
 
 def orders_added_up(claims: Sequence[DSigmaPrivacy], *, delta: float) -> tuple[tuple[int, int, float], ...]:
-    """Alphas of several releases about equal groups at this remainder, by group size; empty where no laws are known.
+    """Upper bounds on alpha of several releases about equal groups, at one remainder, by group size.
+
+    Empty where no laws are known, or where the laws are about groups of other sizes.
 
     A release without laws counts for every group as a response of its alpha; what its own remainder hides comes on top
     of ``delta``.
@@ -71,7 +73,7 @@ def orders_added_up(claims: Sequence[DSigmaPrivacy], *, delta: float) -> tuple[t
 
 
 def _profiles(laws: Sequence[OrderLaw]) -> list[Profile]:
-    """Profiles of the releases of one group: equal laws as one, and all of Gaussian noise as one."""
+    """Loss profiles of one group's releases: one for releases with equal laws, and one for all Gaussian noise."""
     mu = math.hypot(*(law.numbers[0] for law in laws if law.law == "gaussian"))
     counts = Counter(law for law in laws if law.law != "gaussian")
     rest = [profile_of(law, releases=count) for law, count in counts.items()]
@@ -79,7 +81,7 @@ def _profiles(laws: Sequence[OrderLaw]) -> list[Profile]:
 
 
 def _together(profiles: Sequence[Profile], delta: float) -> float:
-    """Alpha of independent releases with these profiles."""
+    """Upper bound on alpha of all these independent releases together."""
     if not profiles:
         return 0.0
     if len(profiles) == 1:
@@ -97,7 +99,7 @@ def _together(profiles: Sequence[Profile], delta: float) -> float:
 
 @dataclass(frozen=True)
 class _Curve:
-    """Curve of delta of a profile, the same in both directions, since reversing a group twice changes nothing."""
+    """Curve of delta of a loss profile; it holds in both directions, since reversing a group twice changes nothing."""
 
     profile: Profile
 

@@ -22,7 +22,7 @@ _MOST_REFINED = 1_000_000  # members of all groups: some seconds
 
 @dataclass(frozen=True, eq=False)
 class LeastDisplacement:
-    """Mechanism that moves reports least, with the displacements of all that were tried.
+    """Mechanism that moves reports least, with the mean displacements of all mechanisms that were tried.
 
     Args:
         shuffler: it, prepared.
@@ -87,12 +87,12 @@ def check_choice(*, alpha: float, delta: float | None) -> None:
 
 
 def _spendable(alpha: float, delta: float | None) -> float | None:
-    """Remainder that mechanisms with a pure loss can spend: beside a loss that is finite and above 0."""
+    """Remainder for mechanisms that could do without one: ``delta`` if alpha is finite and above 0, else None."""
     return delta if 0 < alpha < math.inf else None
 
 
 def _sorts(groups: Groups, alpha: float, delta: float | None, order: NDArray[np.int64]) -> dict[str, SlotShuffler]:
-    """Sorts by name, those with simpler spacing first; a remainder is not spent with Laplace noise and refined gaps."""
+    """Noisy sorts by name, simpler gaps first; Laplace noise with refined gaps only if no remainder is spent."""
     spent = _spendable(alpha, delta)
     kinds: dict[str, tuple[str, str, float | None]] = {"laplace": ("laplace", "adaptive", spent)}
     if delta is not None:

@@ -32,7 +32,9 @@ _STEP_OF_COST, _MOST_COST = 0.05, 30.0  # of a household's windows
 
 
 def named_each(shuffler: SlotShuffler, epsilon0: float) -> Floats:
-    """Largest chance with which somebody who knows all answers names the slot of a report, along the order.
+    """Largest chance of naming the slot of each person's report, for an attacker who knows all answers.
+
+    Shape (people,), along the reference order.
 
     Every other person of the block hides somebody, at the cost of exchanging just the two (Theorem 4.2, refined). For
     Gaussian noise the chance is on average over releases.
@@ -73,7 +75,9 @@ def central_each(shuffler: SlotShuffler, uniform: Callable[[int], float], epsilo
 
 
 def _named_each_gaussian(shuffler: NoisySortShuffler, epsilon0: float) -> Floats:
-    """Chances for Gaussian noise: the p at which 1 - p = sum of exp(-2 epsilon0 - a) (p - delta(a)) over the others.
+    """Largest chance of naming each person's slot under Gaussian noise, rounded up, along the order.
+
+    It is the p at which 1 - p = sum of exp(-2 epsilon0 - a) (p - delta(a)) over the other people.
 
     Exchanging two people at a distance of d is a Gaussian shift of sqrt(2) d, and each a is free; distances are rounded
     up to a grid, and so are chances. The right side rises with p, so that the first p at which it is too much is found
@@ -96,14 +100,17 @@ def _named_each_gaussian(shuffler: NoisySortShuffler, epsilon0: float) -> Floats
 
 
 def _summed(counts: NDArray[np.int32], kept: Floats, people: Integers, chance: Integers) -> Floats:
-    """Sum over distances of the number of others times what they keep at each person's own chance."""
+    """Sum over distances of the number of others there, times the chance left to each at the person's ``chance``."""
     parts = np.array_split(np.arange(people.size), max(1, people.size // _AT_ONCE))
     return np.concatenate([np.einsum("ij,ij->i", counts[people[part]], kept[chance[part]]) for part in parts])
 
 
 @cache
 def _gaussian_grid() -> tuple[Floats, Floats, Floats]:
-    """Distances; chances p; and the largest exp(-a) (p - delta(a)) over losses a, shape (chances, distances)."""
+    """Grid of distances, grid of chances p, and the largest exp(-a) (p - delta(a)) over losses a for each pair.
+
+    The last has shape (chances, distances).
+    """
     edges = np.linspace(0, _MOST_APART, _STEPS_APART + 1)[1:]
     losses = np.linspace(0, _MOST_LOSS, _STEPS_OF_LOSS)
     remainders = np.array([[gaussian_delta(math.sqrt(2) * edge, loss) for loss in losses] for edge in edges])
@@ -113,14 +120,14 @@ def _gaussian_grid() -> tuple[Floats, Floats, Floats]:
 
 
 def _apart(at: Floats, starts: Integers) -> Floats:
-    """Places along one line on which nobody of another block is within reach."""
+    """Positions of all blocks on one line, so far apart that nobody is within reach of another block."""
     first, last = at[starts[:-1]], at[starts[1:] - 1]
     ends = np.cumsum(last - first + 3 * _MOST_APART)
     return np.asarray(at + np.repeat(np.append(0.0, ends[:-1]) - first, np.diff(starts)))
 
 
 def _within(at: Floats, edges: Floats) -> NDArray[np.int32]:
-    """Number of others in each interval of distances, shape (people, intervals); rounding adds nobody."""
+    """Number of other people in each interval of distances, shape (people, intervals); rounding adds nobody."""
     slack = 8 * np.finfo(float).eps * max(float(at[-1]), 1.0)
     found = np.empty((at.size, edges.size), dtype=np.int32)
     before = np.ones(at.size, dtype=np.int64)  # everybody is near herself
@@ -134,7 +141,9 @@ def _within(at: Floats, edges: Floats) -> NDArray[np.int32]:
 def household_each(
     shuffler: SlotShuffler, targets: int, epsilon0: float, *, at_least: int | None = None
 ) -> Floats | None:
-    """Largest chance to find more than half of the slots of k people who live at one place, along the order.
+    """Largest chance of finding most of the slots of k people at one place, for each rank; None if no finite swap cost.
+
+    Most are more than half, or ``at_least``.
 
     The k people stand together in the order, and hide among the people of the best window around them: exchanging two
     people of a window costs 2 epsilon0 and the window's swap cost, and so the number of slots found is at most
@@ -168,7 +177,7 @@ def household_each(
 
 
 def common_each(shuffler: SlotShuffler, targets: int, epsilon0: float, delta: float) -> Floats | None:
-    """Central epsilon of one common yes or no of k people who live at one place, along the order; at most k epsilon0.
+    """Central epsilon of one yes or no that k people at one place have in common, at most k epsilon0, for each rank.
 
     All k change their answer together, and hide among the people of the best window that holds them: a uniform shuffle
     of the window, for k people at once, and k exchanges (docs/theorems.md). Windows double in size up to a thousand.
@@ -197,7 +206,7 @@ def common_each(shuffler: SlotShuffler, targets: int, epsilon0: float, delta: fl
 
 
 def _from_rank_on(found: Floats, starts: Integers, targets: int) -> Floats:
-    """Number of the k people from each rank on; of the last k of the block where fewer are left of it."""
+    """Value for the k people from each rank on; near the end of a block, for the last k people of the block."""
     last = np.repeat(starts[1:], np.diff(starts)) - targets
     first = np.repeat(starts[:-1], np.diff(starts))
     return np.asarray(found[np.maximum(np.minimum(np.arange(found.size), last), first)])

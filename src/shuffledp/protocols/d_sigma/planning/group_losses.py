@@ -1,4 +1,4 @@
-"""Losses by group size: the pure one, and the smaller one that a remainder allows, for one release or many."""
+"""Losses of the order by group size, for one release or many: pure losses, and smaller ones with a remainder."""
 
 from dataclasses import dataclass
 

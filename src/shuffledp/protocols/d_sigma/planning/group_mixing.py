@@ -118,7 +118,7 @@ def mixing_warnings(mixing: Mixing, models: Iterable[ProtocolModel], named: Spre
 
 
 def slots_still_hide(named: Spread | None, models: Iterable[ProtocolModel]) -> str:
-    """Sentence on a loss that randomizing alone achieves, where reports are hidden all the same; else ""."""
+    """Sentence that slots stay hidden where randomizing alone achieves the loss of the order; else ""."""
     if named is None or named.half > WEAK or not any(unneeded_shuffle(model) for model in models):
         return ""
     return (
@@ -228,7 +228,7 @@ def _distance_of(shuffler: SlotShuffler) -> str:
 
 
 def _quantile(values: Integers, counts: Integers, share: float) -> int:
-    """Quantile: the least value that is reached by this share of the counts."""
+    """Quantile: the least value such that values up to it make at least this share of the counts."""
     order = np.argsort(values, kind="stable")
     passed = np.cumsum(counts[order])
     return int(values[order[np.searchsorted(passed, math.ceil(share * passed[-1]))]])
@@ -240,7 +240,7 @@ def _evenly(people: int, most: int) -> Integers:
 
 
 def _asked(groups: Groups, order: Integers) -> tuple[list[int], Integers]:
-    """Groups of people spread evenly along the order, as far as affordable, with the number of these people in each."""
+    """Own groups of people spread evenly along the order, if affordable, and the count of these people in each."""
     numbers, counts = np.unique(groups.own[order[_evenly(order.size, _MOST_ASKED)]], return_counts=True)
     affordable = np.cumsum(groups.sizes[numbers]) <= _MOST_MEMBERSHIPS
     affordable[0] = True
@@ -286,7 +286,7 @@ def _drawn(groups: Groups, numbers: list[int], shuffler: SlotShuffler) -> _Drawn
 
 
 def _between(ascending: Integers, start: int, length: int) -> Integers:
-    """Numbers in a window of this length from ``start`` on, counted from ``start``."""
+    """Numbers from ``start`` up to ``start + length``, less ``start``."""
     low, high = np.searchsorted(ascending, [start, start + length])
     return ascending[low:high] - start
 

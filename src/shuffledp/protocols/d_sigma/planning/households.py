@@ -1,4 +1,4 @@
-"""Households: how well the slots of several people who belong together are named, by whoever knows everything else."""
+"""Households: chances that an attacker who lacks only the randomness names the slots of people who live together."""
 
 import math
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ _ROUND_UP = 1 + 1e-7  # above the error of gamma functions of millions of people
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HouseholdOdds(Described):
-    """Chances of naming the slots of households of one size, at most, and how they are spread over households.
+    """Largest and median upper bound on the chance of naming a household's slots, over all households of one size.
 
     Args:
         size: k, people of a household.
@@ -51,14 +51,14 @@ class HouseholdOdds(Described):
     common_median: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """All fields; those about a common answer only where something is stated of it."""
+        """All fields, as a dictionary; without the two about a common answer where they are None."""
         return without_none(without_none(super(HouseholdOdds, self).to_dict(), "common"), "common_median")
 
 
 def household_odds(
     shuffler: SlotShuffler, model: ProtocolModel, households: int | Sequence[Sequence[int]]
 ) -> tuple[HouseholdOdds, ...]:
-    """Chances with which somebody who lacks only the randomness names the slots of households, by their size.
+    """Chances that an attacker who lacks only the randomness names the slots of a household, by household size.
 
     Any window of the order that holds the household hides it: of the k named slots as many are right as Fisher's
     noncentral hypergeometric law has it, at 2 epsilon0 plus the cost of exchanging two people of the window. The best
@@ -129,7 +129,7 @@ def household_chances(
 
 
 def _geometry(shuffler: SlotShuffler) -> SwapGeometry:
-    """Costs of exchanges; refused with a way out where none is finite."""
+    """Swap costs of a shuffler near an order; refused with a way out for shufflers without finite costs."""
     try:
         return shuffler.swap_geometry()
     except UnsupportedModelError:
@@ -143,7 +143,10 @@ def _geometry(shuffler: SlotShuffler) -> SwapGeometry:
 def _ranks_by_size(
     households: int | Sequence[Sequence[int]] | Sequence[Integers], rank: Integers, block: Integers
 ) -> dict[int, Integers]:
-    """Ranks of the members of households, by size; people who live together stand in one block, if one is as large."""
+    """Ranks of the members of each household, by household size, shape (households, members).
+
+    Of a number of people, households are neighbors along the order, in one block if a block is as large.
+    """
     people = rank.size
     if isinstance(households, int):
         validate.integer_at_least(2, households=households)
@@ -165,7 +168,10 @@ def _ranks_by_size(
 def _windows(
     first: Integers, last: Integers, width: int, starts: Integers, block: Integers
 ) -> tuple[Integers, Integers, Integers]:
-    """Windows of this width around households, moved into their blocks, and whether they hold the household."""
+    """Windows of ranks around households, shifted to stay inside their block, and whether each holds its household.
+
+    A window has this width, or is the whole block where the block is narrower, and then counts as not holding it.
+    """
     begin, end = starts[block[first]], starts[block[first] + 1]
     low = np.clip((first + last - width + 1) // 2, begin, np.maximum(end - width, begin))
     high = np.minimum(low + width - 1, end - 1)
@@ -173,7 +179,7 @@ def _windows(
 
 
 def _tails(crowds: Integers, size: int, at_least: int, kappas: Floats) -> Floats:
-    """Tails of `naming_tail`, for many crowds and costs at once."""
+    """Upper bounds of `naming_tail`, for many crowds and costs at once."""
     counts = np.arange(size + 1)
     rest = np.maximum(crowds[:, None] - size, 0)
     free = rest - (size - counts)
@@ -186,7 +192,10 @@ def _tails(crowds: Integers, size: int, at_least: int, kappas: Floats) -> Floats
 
 
 def _by_group(shuffler: SlotShuffler, model: ProtocolModel, members: Integers, wins: int) -> Floats:
-    """Chances by the pure loss of a group that holds all members: the own group of the first, else none (1)."""
+    """Chances of naming a household's slots by the pure loss of a group that holds it: more than half, and all slots.
+
+    The group is the own one of the first member; 1 where it does not hold all members. Shape (2, households).
+    """
     groups, size = getattr(shuffler, "groups", None), members.shape[1]
     pure = float(getattr(model.shuffle, "pure_loss", math.inf))
     chances = np.ones((2, members.shape[0]))

@@ -1,4 +1,4 @@
-"""Promises to each person before a collection: chances that reports are found, central epsilons, what places keep."""
+"""Promises to each person before a collection: chance that a report is found, central epsilon, reports kept nearby."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -33,7 +33,7 @@ _SELDOM = 0.05  # chance with which a region keeps less than is said
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spread(Described):
-    """Distribution over people: of the one who is worst off, of nine in ten, and of half of them, or less."""
+    """Distribution of a number over people: its maximum, and upper bounds for nine in ten and for half of them."""
 
     most: float
     nine_in_ten: float
@@ -51,7 +51,7 @@ class Spread(Described):
 
 
 def _two_digits(value: float) -> float:
-    """Number of two significant digits, no less than the value."""
+    """Smallest number of two significant digits that is no less than the value."""
     if value <= 0:
         return 0.0
     unit = 10.0 ** (math.floor(math.log10(value)) - 1)
@@ -105,14 +105,17 @@ class Promises(Described):
     common: dict[str, Spread] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
-        """All fields; without ``common`` where it is not asked for."""
+        """All fields, as a dictionary; without ``common`` where it is empty."""
         found = super(Promises, self).to_dict()
         return found if self.common else {key: value for key, value in found.items() if key != "common"}
 
 
 @lru_cache(maxsize=4)
 def uniform_of(local: LocalModel, people: int, delta: float) -> Callable[[int], float]:
-    """Central epsilon of a uniform shuffle by the number of its people, by the quickest bound; kept once computed."""
+    """Function that gives the central epsilon of a uniform shuffle of a number of people, by the quickest bound.
+
+    Each value is kept once it is computed.
+    """
     like = ProtocolModel(local=local, shuffle=UniformShuffler().model(max(people, 2)))
 
     @cache
@@ -123,7 +126,7 @@ def uniform_of(local: LocalModel, people: int, delta: float) -> Callable[[int], 
 
 
 def named_spread(shuffler: SlotShuffler, model: ProtocolModel) -> Spread | None:
-    """Chances with which the slot of a report is named, over the people who are not alone in a block.
+    """Chances of naming the slot of a report, over the people who are not alone in their block.
 
     None where no theorem covers these reports, where some people may collude (they hide nobody), and where everybody
     is alone.
@@ -145,7 +148,7 @@ def require_fitting(household: int | str | None, people: int) -> None:
 
 
 def _mixed(shuffler: SlotShuffler) -> NDArray[np.bool_]:
-    """Whether somebody else is in the block of the person at each rank."""
+    """Mask of the ranks whose person shares a block with others."""
     sizes = np.diff(shuffler.prepare().starts)
     return np.repeat(sizes > 1, sizes)
 
@@ -199,7 +202,7 @@ def promises_of(
 
 
 def common_spread(shuffler: SlotShuffler, model: ProtocolModel, people: int, delta: float) -> Spread | None:
-    """Central epsilons of one yes or no that this number of neighbors hold in common, over people; None where open.
+    """Central epsilons of one yes or no that this number of neighbors have in common, over people; None where unknown.
 
     They are of randomized response to two answers, and of people who are not alone in a block; colluding people hide
     nobody, and of a shuffle with some of them nothing is said.
@@ -213,7 +216,7 @@ def common_spread(shuffler: SlotShuffler, model: ProtocolModel, people: int, del
 
 
 def _of_households(shuffler: SlotShuffler, model: ProtocolModel, households: Sequence[Integers]) -> dict[str, Floats]:
-    """Chances to find more than half of given households, by size; nothing where that is open."""
+    """Chances of finding more than half of the slots of each given household, by size; empty where unknown."""
     try:
         return {str(size): found[0] for size, found in household_chances(shuffler, model, households).items()}
     except UnsupportedModelError:

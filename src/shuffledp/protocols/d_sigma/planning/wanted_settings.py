@@ -1,4 +1,4 @@
-"""Losses of the order that meet what is wanted of a shuffle: how well people are hidden, and how little is blurred.
+"""Losses of the order that meet requirements: people must be hidden, and places not blurred too much.
 
 What hides people gets worse as alpha grows, and what places keep gets better (docs/theorems.md): naming, households,
 central loss and mean displacement are monotone in alpha for every mechanism here, so that limits are found by
@@ -74,13 +74,13 @@ class Wanted(Described):
 
     @property
     def hides(self) -> bool:
-        """Whether anything is wanted that keeps alpha small."""
+        """Whether a requirement is given that keeps alpha small, because people must be hidden."""
         return not (self.slot_chance is None and self.epsilon is None and self.household is None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits(Described):
-    """Range of alpha that meets all that is wanted, by one mechanism for given groups.
+    """Range of alpha in which one mechanism meets all requirements for given groups.
 
     Args:
         at_most: the largest alpha that hides people as wanted, by what wants it; empty if nothing does.
@@ -96,7 +96,7 @@ class Limits(Described):
 
     @property
     def alpha(self) -> float | None:
-        """Alpha to take: the largest that hides as wanted, else the smallest that keeps so; None if none does.
+        """Recommended alpha: the largest that hides people, else the smallest that keeps places; None if none fits.
 
         Where any alpha does, as of a central epsilon that reports have without a shuffle, it is the largest tried.
         """
@@ -107,7 +107,7 @@ class Limits(Described):
 
 
 def crowd_wanted(chance: float, epsilon0: float) -> float:
-    """Number of others, each of whom hides fully, that naming with at most this chance takes."""
+    """Number of fully hiding other people that is needed for a naming chance of at most ``chance``."""
     return math.exp(2 * epsilon0) * (1 - chance) / chance
 
 
@@ -117,13 +117,13 @@ def epsilon0_wanted(chance: float, crowd: float) -> float:
 
 
 def can_be_hidden(shuffler: SlotShuffler, epsilon0: float, chance: float) -> NDArray[np.bool_]:
-    """Whether the block of the person at each rank is crowd enough for this chance, at some alpha."""
+    """Mask of the ranks whose block is large enough to hide a report up to this chance, at some alpha."""
     sizes = np.diff(shuffler.prepare().starts)
     return np.repeat(_hidden_by_all(sizes, epsilon0) <= chance, sizes)
 
 
 def _hidden_by_all(size: ArrayLike, epsilon0: float) -> NDArray[np.float64]:
-    """Chance of naming a report that all others of a block of this size hide fully."""
+    """Chance of naming a report that is hidden fully among all people of a block of this size."""
     odds = math.exp(2 * epsilon0)
     return np.asarray(odds / (odds + np.asarray(size, dtype=np.float64) - 1))
 
@@ -169,7 +169,7 @@ def limits_of(wanted: Wanted, make: Make, groups: Groups, epsilon0: float, unifo
 
 
 def _noted(limits: dict[str, float], name: str, limit: float | None) -> list[str]:
-    """Note a limit; returns the name where there is none."""
+    """Store a limit under its requirement's name; returns the name in a list if there is no limit, else []."""
     if limit is None:
         return [name]
     limits[name] = limit
@@ -183,7 +183,7 @@ def _limit(wanted: Wanted, name: str) -> float:
 def _hiding(
     wanted: Wanted, epsilon0: float, uniform: Callable[[int], float]
 ) -> list[tuple[str, Callable[[int], float], Callable[[NDArray[np.bool_], SlotShuffler], bool]]]:
-    """Requirements that keep alpha small: name, the best that a block of this size allows, and whether it holds."""
+    """Requirements that keep alpha small: name, best value in a block of a given size, and test of a shuffler."""
     found: list[tuple[str, Callable[[int], float], Callable[[NDArray[np.bool_], SlotShuffler], bool]]] = []
     if wanted.slot_chance is not None:
         chance = wanted.slot_chance
@@ -214,7 +214,7 @@ def _hiding(
 
 
 def _largest(make: Make, holds: Holds) -> float | None:
-    """Largest alpha at which something holds that holds below it too; None if it does not at the least one."""
+    """Largest alpha that meets a requirement which smaller alphas meet too, to 1%; None if the least alpha fails."""
     if not holds(make(LEAST_ALPHA)):
         return None
     if holds(make(MOST_ALPHA)):
@@ -227,7 +227,7 @@ def _largest(make: Make, holds: Holds) -> float | None:
 
 
 def _smallest(make: Make, holds: Holds) -> float | None:
-    """Smallest alpha at which something holds that holds above it too; None if it does not at the largest one."""
+    """Smallest alpha that meets a requirement which larger alphas meet too, to 1%; None if the largest alpha fails."""
     if not holds(make(MOST_ALPHA)):
         return None
     if holds(make(LEAST_ALPHA)):
@@ -240,13 +240,13 @@ def _smallest(make: Make, holds: Holds) -> float | None:
 
 
 def _short(alpha: float, rounded: Callable[[float], int]) -> float:
-    """Alpha with three digits, rounded to the side on which what is wanted still holds."""
+    """Alpha with three significant digits, rounded by ``rounded``: down for upper limits, up for lower limits."""
     unit = 10.0 ** (math.floor(math.log10(alpha)) - 2)
     return float(f"{rounded(alpha / unit) * unit:.6g}")
 
 
 def _first_on_grid(make: Make, holds: Holds) -> float | None:
-    """Smallest alpha of a grid from which on something holds at all larger ones; None if it does not at the last."""
+    """Smallest alpha of a grid from which on all larger ones meet a requirement; None if the largest alpha fails."""
     alpha, found = MOST_ALPHA, None
     while alpha >= LEAST_ALPHA and holds(make(alpha)):
         found, alpha = alpha, alpha / 2
@@ -281,17 +281,19 @@ def _kept_draws(shuffler: SlotShuffler, groups: Groups, *, draws: int, most: int
 
 
 def _spared(blur: float, shuffler: SlotShuffler, draws: int) -> Floats:
-    """Ranks that reports move less than they may, in each draw."""
+    """Margin of each draw: the allowed mean displacement in ranks less the drawn one."""
     return blur - displacement_draws(shuffler, draws=draws, seed=_OTHER_SEED)
 
 
 def _stays(groups: Groups, share: float, shuffler: SlotShuffler, draws: int) -> Floats:
-    """Share of groups that stays beyond what is wanted, in each draw."""
+    """Margin of each draw: the mean share of reports that stay in their group, less the required share."""
     return _kept_draws(shuffler, groups, draws=draws, most=_MORE_GROUPS, seed=_OTHER_SEED) - share
 
 
 def _with_margin(make: Make, alpha: float | None, excess: Callable[[SlotShuffler, int], Floats]) -> float | None:
-    """The first alpha from here on at which a requirement is met with a margin of three standard errors.
+    """First alpha, in steps of 1% up from the given one, that meets a requirement by three standard errors.
+
+    After 30 steps without such an alpha, the last one; None stays None.
 
     ``excess`` are draws, other ones than alpha was found with, of how much more is kept than wanted.
     """

@@ -1,4 +1,4 @@
-"""Loss profiles of a shuffler's groups: one for the groups of about each size, and scales that meet (alpha, delta)."""
+"""Loss profiles of a shuffler's groups, one for each size class, and scales of noise that meet (alpha, delta)."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -40,12 +40,12 @@ _MOST_WIDTHS = 64
 
 
 def nothing_lost() -> LossProfile:
-    """Profile of two laws that are the same."""
+    """Loss profile of two equal laws: no loss at all."""
     return LossProfile(np.zeros(0), np.zeros(0), 0.0, 0.0, np.zeros(ORDERS.size))
 
 
 def known_by_most(pure: float) -> LossProfile:
-    """Profile of which the largest loss is all that is known: order a has at most a * pure^2 / 2."""
+    """Loss profile known only by its largest loss: the Renyi divergence of order a is at most a * pure^2 / 2."""
     with np.errstate(over="ignore"):
         return without_losses(pure, np.minimum(pure, ORDERS * pure**2 / 2)) if pure else nothing_lost()
 
@@ -53,7 +53,7 @@ def known_by_most(pure: float) -> LossProfile:
 def laplace_profiles(
     groups: Groups, order: Integers, at: Floats, is_cut: NDArray[np.bool_], releases: int
 ) -> tuple[SizedProfile, ...]:
-    """Profiles by size of a Laplace sort with positions ``at`` the ranks, in units of its noise.
+    """Loss profiles of a Laplace sort, one for each size class of groups; ``at`` are positions in units of the noise.
 
     A group that ``is_cut``, whose members stand in several blocks, may lose anything.
     """
@@ -71,7 +71,7 @@ def laplace_profiles(
 
 
 def laplace_laws(groups: Groups, order: Integers, at: Floats, is_cut: NDArray[np.bool_]) -> tuple[OrderLaw, ...]:
-    """Laws by size of one Laplace sort, each by few distances; the arguments are those of `laplace_profiles`."""
+    """Laws by group size of one Laplace sort, each with a few distances; arguments as in `laplace_profiles`."""
     moves, found = moves_of(groups, order, at), list[OrderLaw]()
     for numbers in size_classes(groups.sizes):
         if is_cut[numbers].any():
@@ -84,7 +84,7 @@ def laplace_laws(groups: Groups, order: Integers, at: Floats, is_cut: NDArray[np
 
 
 def gaussian_laws(groups: Groups, order: Integers, at: Floats, is_cut: NDArray[np.bool_]) -> tuple[OrderLaw, ...]:
-    """Laws by size of one Gaussian sort, see `laplace_profiles`."""
+    """Laws by group size of one Gaussian sort, see `laplace_profiles`."""
     squares, found = position_spreads(groups, order, at, power=2), list[OrderLaw]()
     for numbers in size_classes(groups.sizes):
         mu = math.sqrt(float(squares[numbers].max()))
@@ -96,7 +96,7 @@ def gaussian_laws(groups: Groups, order: Integers, at: Floats, is_cut: NDArray[n
 
 
 def mallows_laws(groups: Groups, order: Integers, thetas: Floats, distance: str) -> tuple[OrderLaw, ...]:
-    """Laws by size of one Mallows shuffle; ``thetas`` are the concentrations of the groups' blocks."""
+    """Laws by group size of one Mallows shuffle; ``thetas`` are the concentrations of the groups' blocks."""
     found = windows(groups, order)
     widths = found.last - found.first + 1
     with np.errstate(invalid="ignore"):
@@ -133,14 +133,14 @@ def _law(
 
 
 def profiles_of(laws: Sequence[OrderLaw], releases: int) -> tuple[SizedProfile, ...]:
-    """Profiles by size of independent ``releases`` of these laws."""
+    """Loss profiles by group size of this number of independent releases with these laws."""
     return tuple(
         SizedProfile(law.smallest, law.largest, law.num_groups, profile_of(law, releases=releases)) for law in laws
     )
 
 
 def profile_of(law: OrderLaw, *, releases: int = 1) -> Profile:
-    """Loss profile of independent ``releases`` of one law, for the worst of its groups."""
+    """Loss profile of this number of independent releases with one law, for the worst of its groups."""
     numbers, counts = np.array(law.numbers), np.array(law.counts, dtype=np.int64)
     if law.law == "gaussian":
         return GaussianProfile(math.sqrt(releases) * float(numbers[0]))
@@ -156,13 +156,13 @@ def profile_of(law: OrderLaw, *, releases: int = 1) -> Profile:
 
 
 def _capped(profile: LossProfile, other: LossProfile) -> LossProfile:
-    """Profile with the largest loss of another bound."""
+    """Loss profile with the largest loss of another bound, and the smaller of both bounds' divergences."""
     divergences = np.minimum(profile.divergences, other.divergences)
     return LossProfile(profile.losses, profile.chances, profile.remainder, other.pure, divergences)
 
 
 def _worst_pairs(thetas: Floats, widths: Integers) -> list[tuple[float, int]]:
-    """Pairs of concentration and window of which none is at most another one in both."""
+    """Pairs of concentration and window, without the pairs that another pair matches or exceeds in both."""
     kept: list[tuple[float, int]] = []
     for theta, width in sorted(set(zip(thetas.tolist(), widths.tolist(), strict=True)), reverse=True):
         if not kept or width > kept[-1][1]:
@@ -176,7 +176,7 @@ def _sized(groups: Groups, numbers: Integers, profile: Profile) -> SizedProfile:
 
 
 def moves_of(groups: Groups, order: Integers, at: Floats) -> Callable[[int], Floats]:
-    """Moves of a group that is reversed: t_(g+1-i) - t_(i) for the lower half, the largest first.
+    """Function that gives the moves of a reversed group: t_(g+1-i) - t_(i) for the lower half, the largest first.
 
     Where there are very many memberships, as many of the largest move as add up to all of them, which dominates.
     """
@@ -233,7 +233,7 @@ def _stretched(distances: Floats, scale: float) -> LossProfile:
 def _largest_scale(
     profile: Callable[[float], Profile], known: float, guess: float, budget: tuple[float, float]
 ) -> float:
-    """Largest scale found whose profile is within (alpha, delta), by secants; ``known`` is one that is."""
+    """Largest scale, found by secants, whose loss profile is within (alpha, delta); the scale ``known`` is one."""
     alpha, delta = budget
     low, high, at = known, math.inf, max(guess, known * (1 + _CLOSE))
     for _ in range(_ROUNDS):
@@ -251,14 +251,14 @@ def _largest_scale(
 
 
 class KendallScales:
-    """Concentrations at which windows are within (alpha, delta), each searched for once."""
+    """Concentrations of Kendall-Mallows shuffles at which windows are within (alpha, delta), each searched for once."""
 
     def __init__(self, alpha: float, delta: float) -> None:
         self._budget = alpha, delta
         self._found: dict[int, float] = {}
 
     def of_window(self, width: int) -> float:
-        """Largest concentration found; infinity for one person."""
+        """Largest concentration found for a window of this width; infinity for one person."""
         if width < 2:
             return math.inf
         if width not in self._found:
@@ -269,7 +269,7 @@ class KendallScales:
         return self._found[width]
 
     def of_groups(self, widths: Integers, pure: Floats) -> float:
-        """Largest concentration at which each group is within: by its window's profile, or by its own pure loss.
+        """Largest concentration at which each group meets (alpha, delta), by its window's profile or its own pure loss.
 
         Windows are looked at from the widest on, and no more than can matter: those of others allow more.
         """
@@ -300,7 +300,7 @@ def block_concentrations(groups: Groups, order: Integers, starts: Integers, alph
 
 
 def _few(widths: Integers) -> Integers:
-    """Widths, rounded up to fewer ones if they are very many: a wider window allows less."""
+    """Window widths, rounded up to a few different widths if very many differ: a wider window allows less."""
     if np.unique(widths).size <= _MOST_WIDTHS:
         return widths
     levels = np.ceil(np.log(np.maximum(widths, 2) / 2) / math.log(_WIDTH_RATIO))

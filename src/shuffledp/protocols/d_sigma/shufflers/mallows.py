@@ -116,7 +116,7 @@ class MallowsShuffleModel(SlotShuffleModel):
             self._check_alpha()
 
     def _check_alpha(self) -> None:
-        """Refuse an alpha below the loss of the concentrations; blocks are as small as the groups allow."""
+        """Refuse an alpha below the loss of the concentrations, for blocks that are as small as the groups allow."""
         group = self.largest_group
         holding = [theta for size, theta, _ in self._kinds() if size >= group]
         if not holding:
@@ -324,7 +324,7 @@ class MallowsShuffler(SlotShuffler):
         return mallows_laws(self.groups, prepared.order, thetas, self.distance)
 
     def swap_geometry(self) -> SwapGeometry:
-        """Ranks a concentration apart, see `SlotShuffler.swap_geometry`; refused for other distances than Kendall's."""
+        """Ranks spaced by the concentration, see `SlotShuffler.swap_geometry`; only for Kendall's distance."""
         if self.distance != "kendall":
             raise UnsupportedModelError(f"swap costs are distances for Kendall's; got distance={self.distance!r}.")
         return SwapGeometry.of_concentrations(self.prepare().starts, self.prepare().parameters)
@@ -363,7 +363,7 @@ def _position_law(size: int, theta: float, distance: str) -> PositionLaw:
 
 
 def _cut_where_infinite(starts: Integers, thetas: Floats) -> tuple[Integers, Floats]:
-    """Starts and concentrations after each block of infinite concentration is cut into single people."""
+    """Starts and concentrations of blocks, after each block of infinite concentration is cut into single people."""
     sizes = np.diff(starts)
     if not (np.isinf(thetas) & (sizes > 1)).any():
         return starts, thetas

@@ -210,7 +210,7 @@ class NoisySortShuffler(SlotShuffler):
         return Prepared(order, starts, at, partial(self._described, order, starts, at))
 
     def _described(self, order: Integers, starts: Integers, at: Floats) -> NoisySortShuffleModel:
-        """Public description, which takes longer than all that is drawn with."""
+        """Public description of the sort; it takes longer to compute than all that a draw needs."""
         spread = self._spread(self.groups, order, starts, at) if self.groups is not None else 0.0
         return NoisySortShuffleModel(
             num_users=order.size,
@@ -357,7 +357,7 @@ def worst_windows(at: Floats, starts: NDArray[np.int64]) -> tuple[SwapWindows, .
 
 
 def _not_better(dearest: Floats) -> list[int]:
-    """Classes with costs that no other class exceeds at every size."""
+    """Classes of people, without those whose costs another class matches or exceeds at every size."""
     far = np.isinf(dearest)
     kept: list[int] = []
     for kind in np.lexsort((-np.where(far, 0.0, dearest).sum(axis=1), -far.sum(axis=1))).tolist():

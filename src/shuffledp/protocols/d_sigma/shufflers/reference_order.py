@@ -58,7 +58,7 @@ class SlotShuffleModel(ColludingShuffleModel):
 
     @property
     def pure_loss(self) -> float:
-        """Largest loss of the order inside a group, without a remainder; infinite if there is none that is finite."""
+        """Largest loss of the order inside a group, without a remainder; infinite if the loss needs a remainder."""
         return math.inf if self.delta else self.alpha
 
     @property
@@ -94,7 +94,7 @@ class SlotShuffleModel(ColludingShuffleModel):
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """Facts that a shuffler computes once from public information; the description only if somebody asks for it."""
+    """Facts that a shuffler computes once from public information; the description is made when first asked for."""
 
     order: Integers  # the reference order: who stands at rank 0, 1, ...
     starts: Integers  # the first rank of each block, and the number of people last; blocks do not mix
@@ -183,7 +183,7 @@ class SlotShuffler:
 
     @abstractmethod
     def profiles(self, *, releases: int = 1) -> tuple[SizedProfile, ...]:
-        """Loss profiles of the groups of two people or more, one for the groups of about each size, smallest first.
+        """Loss profiles of the groups of two people or more, one for each size class, the smallest groups first.
 
         Several releases are independent shuffles of the same kind, in each of which the same group may have exchanged
         its answers: the losses of each group are added up before the worst group is taken.
@@ -197,7 +197,7 @@ class SlotShuffler:
 
     @abstractmethod
     def order_laws(self) -> tuple[OrderLaw, ...]:
-        """Laws of the loss of one release for the groups of two people or more, by size, as numbers.
+        """Laws of the loss of one release, one for each size class of groups of two people or more, given by numbers.
 
         From them, and those of other releases about equal groups, all together are added up group by group.
 
@@ -315,7 +315,7 @@ def crossing(starts: Integers, first: Integers, last: Integers) -> NDArray[np.bo
 
 
 def window_sizes(most: int) -> tuple[int, ...]:
-    """Window sizes from 1 to ``most`` in steps of at most a quarter."""
+    """Window sizes from 1 to ``most``, each larger than the last one by a quarter at most (or by 1)."""
     sizes = [1]
     while sizes[-1] < most:
         sizes.append(min(max(sizes[-1] + 1, int(sizes[-1] * _STEP)), most))

@@ -34,7 +34,7 @@ class SwapGeometry:
 
     @classmethod
     def of_concentrations(cls, starts: Integers, concentrations: Floats) -> Self:
-        """Geometry of blocks of Kendall's Mallows law; an infinite concentration is of a person who is alone."""
+        """Geometry of blocks of Kendall's Mallows law; an infinite concentration means a person alone in the block."""
         thetas, sizes = np.minimum(concentrations, _FAR), np.diff(starts)
         inside = np.arange(starts[-1]) - np.repeat(starts[:-1], sizes)
         return cls(at=inside * np.repeat(thetas, sizes), starts=starts, rebates=thetas)
@@ -50,7 +50,7 @@ class SwapGeometry:
         return found
 
     def crowds(self) -> Floats:
-        """Number of people who hide the person at each rank, each counted as exp(-cost of the exchange), rounded down.
+        """Number of people who hide the person at each rank, weighted by exp(-cost of the exchange), rounded down.
 
         It is sum over all others of exp(-cost): with it the odds of naming the slot of the person's report are at most
         exp(2 epsilon0) / crowd (Theorem 4.2, refined).
@@ -74,7 +74,7 @@ class SwapGeometry:
 
 @compiled
 def _both_ways(factors: Floats) -> Floats:
-    """Sums of products of factors to the left and to the right of each place: factor k leads from place k - 1 to k."""
+    """Sum over all other places of the product of the factors between; factor k leads from place k - 1 to k."""
     found = np.zeros(factors.size)
     total = 0.0
     for place in range(1, factors.size):
@@ -111,7 +111,7 @@ def _least_of_runs(values: Floats, length: int) -> Floats:
 
 
 def named_with_at_most(crowds: Floats, epsilon0: float) -> Floats:
-    """Largest chance of naming the slot of a report, for people whom these crowds hide (Theorem 4.2, refined).
+    """Largest chance of naming the slot of a report that a crowd of this size hides (Theorem 4.2, refined).
 
     Args:
         crowds: of `SwapGeometry.crowds`, 0 or more.

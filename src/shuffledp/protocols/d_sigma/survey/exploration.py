@@ -120,7 +120,7 @@ def _worth_trying(largest: int, people: int, own: float | None) -> set[float]:
 
 
 def _is_least_noise(alpha: float, delta: float) -> bool:
-    """Whether Gaussian noise at this alpha is the least possible, even at any larger alpha."""
+    """Whether a larger alpha would not reduce the Gaussian noise any further."""
     return gaussian_mu(alpha / 2, delta) == gaussian_mu(2 * alpha, delta)
 
 

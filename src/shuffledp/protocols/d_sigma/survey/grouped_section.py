@@ -140,7 +140,10 @@ class GroupedSection(ShufflerSection):
         return with_order_laws(statements, laws_of(shuffler))
 
     def named_household(self, column: Column, pipeline: Any, num_users: int, **options: Any) -> Any:
-        """Audit by naming the slots of the least hidden neighbors, in the number of a household."""
+        """Audit by naming the slots of as many least hidden neighbors as a household has people.
+
+        None where no number of people in a household is known.
+        """
         from shuffledp.protocols.d_sigma.survey.household_audit import name_household
 
         people = column.people.household

@@ -68,7 +68,7 @@ class Sought(Described):
 
     @property
     def num_impossible(self) -> int:
-        """Number of people for whom no alpha does, for the requirement with most of these people."""
+        """Number of people for whom no alpha meets the requirement that fails for most people."""
         return max(self.limits.impossible.values(), default=0)
 
 

@@ -80,7 +80,7 @@ class Bench:
         )
 
     def ends(self, name: str, shuffler: Shuffler) -> Tried:
-        """Results of no shuffle, or of a uniform one, at the ends of the frontier."""
+        """Results of one end of the frontier: no shuffle, or a uniform shuffle."""
         people = self.pilot.answers.size
         if name == NONE:
             rho, near = self.attacks.rho(np.arange(people), self._randomize()), self._own_slot()
@@ -151,7 +151,7 @@ class Bench:
         return found
 
     def _placement(self, stars: list[Integers]) -> Floats:
-        """Share of the attacker's own draws in which each slot looked at held the person's own report."""
+        """Share of simulated shuffles in which each slot that the attacker looks at held the person's own report."""
         people, there = np.arange(len(self.neighbors))[:, None], self.neighbors >= 0
         found = np.zeros(self.neighbors.shape)
         for star in stars:

@@ -140,12 +140,12 @@ class Exploration(Described):
         return len(ours) > 1 and max(ours) - min(ours) < 2 * self.learned_error
 
     def found_out(self, one: Tried) -> float:
-        """Success of attacks by which settings are compared: rho, or the best attack's share."""
+        """Success of attacks as settings are compared: rho, or the best attack's share of right guesses."""
         return one.rho if self.by_rho else one.guessed.best
 
 
 def is_dominated(one: Tried, among: Exploration) -> bool:
-    """Whether another setting hides and teaches as much up to noise, and clearly more in one of the two."""
+    """Whether another setting is as good, up to noise, in hiding and in learning, and clearly better in one."""
     hidden, moved = among.found_out(one), max(_NOISE, among.learned_error)
 
     def beats(other: Tried) -> bool:

@@ -190,7 +190,7 @@ class ReidentificationBound(Described):
 
     @property
     def success(self) -> float:
-        """Largest probability of winning; on average over what is released if there is a remainder."""
+        """Largest probability of naming enough slots; an average over releases if there is a remainder."""
         share = self.odds / (1 + self.odds) if self.odds < math.inf else 1.0
         return min(1.0, rounded_up(share + (1 - share) * self.remainder))
 
@@ -300,7 +300,7 @@ def _pure_loss(model: ProtocolModel) -> float:
 
 
 def _loss_for(model: ProtocolModel, num_targets: int) -> tuple[float, float]:
-    """Loss and remainder that bound the naming of this number of people: without a remainder for several."""
+    """Loss and remainder that bound the naming of slots of this many people; the remainder is 0 for several people."""
     claim = model.shuffle.d_sigma
     if claim is None:
         raise UnsupportedModelError(f"nothing is known about groups in a {model.shuffle.kind!r} shuffle.")

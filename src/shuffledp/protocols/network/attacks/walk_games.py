@@ -103,7 +103,7 @@ class WalkGame(CentralGame):
 
 
 class CollusionGame(WalkGame):
-    """Game about walks past colluders beside one person: the adversary also sees the reports that they passed on.
+    """Game about walks with colluders near one person: the adversary also sees the reports that colluders passed on.
 
     Walks are drawn round by round, so that it is known who passed what on to whom; they end in the shuffler's own view.
     """
@@ -239,7 +239,7 @@ class WalkReader:
 
 
 def _handing_in(others: Floats, most: int) -> tuple[Floats, Floats]:
-    """Chance by place that a held report is handed in, and the expected share of dummies there without it.
+    """Chance at each place that a report held there is handed in, and expected share of dummies in its absence.
 
     Of N others, Poisson distributed: E min(1, B / (1 + N)), where E 1 / (1 + N) = (1 - exp(-mean)) / mean; and
     E max(0, B - N) / B.
@@ -314,7 +314,7 @@ class SightingReader:
         self._unseen = float(_log(unseen[inputs.person]))
 
     def score(self, columns: Mapping[str, NDArray[Any]], trace: Integers) -> float:
-        """Log-likelihood ratio of the sightings and their reports, as in "bags"; 0 without any."""
+        """Log-likelihood ratio of the sightings and of the sighted reports; 0 without any sighting."""
         received = np.isin(trace[1:], self.colluders) & (trace[1:] != trace[:-1])
         reports = np.flatnonzero(received.any(axis=0))
         reports = reports[~np.isin(reports, self.colluders)]
@@ -362,9 +362,9 @@ class OnionReader:
         return found
 
     def _own_from(self, rounds: int, place: int) -> Floats:
-        """Log expected numbers by place of the followed report, which left the colluders at this round and place.
+        """Logarithm of the chance of each place in each later round, for the followed report after its last sighting.
 
-        After 0 rounds: it was not in their hands in the first.
+        It left the colluders at this round and place. After 0 rounds: it was not in their hands in the first.
         """
         if (rounds, place) not in self._own:
             law = np.zeros(self._honest.size)

@@ -65,7 +65,7 @@ def _extremes(people: int, degree: int, num_rounds: int) -> tuple[float, float]:
 
 
 def _from_squares(people: int, degree: int, num_rounds: int, swept: int) -> tuple[float, float]:
-    """Excess of the worst law and deficit of a typical law, from mean squares after half of the rounds."""
+    """Estimated excess of the worst law and deficit of a typical law, from mean squares in each half of a walk."""
     first = min(num_rounds // 2, swept)
     second = min(num_rounds - first, swept)
     back = _returns(degree, 2 * second + 2)

@@ -241,7 +241,7 @@ def nothing_alike(people: int) -> Likeness:
 
 
 def one_law() -> Likeness:
-    """Likeness of equal laws, by which every report is at a uniform person."""
+    """Likeness of equal laws: every report is at a uniformly random person."""
     return Likeness(
         mean_overlap=1.0,
         near_uniformity=0.0,

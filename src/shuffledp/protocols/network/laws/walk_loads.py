@@ -321,7 +321,9 @@ def surely_below(load: Floats, submissions: int) -> NDArray[np.bool_]:
 
 
 def shortfalls(submissions: int, load: Floats, squares: Floats, few: NDArray[np.intp], short: Floats) -> Shortfalls:
-    """Moments of max(0, B - N) by place: of B - N where N surely stays below B, else by the distribution of N.
+    """Moments of the shortfall max(0, B - N) at each place, with N reports held and B = ``submissions``.
+
+    B - N itself is taken where N surely stays below B; elsewhere the distribution of N is used.
 
     ``load`` are means of N, and ``squares`` sums of squared probabilities; at the ``few`` places where N may reach B,
     ``short`` has its distribution below B, shape (submissions, few).

@@ -155,7 +155,7 @@ class PositionBounds:
 
     @property
     def _largest(self) -> Floats:
-        """Descending numbers whose first k sum to at least the k largest probabilities of any person's law."""
+        """Descending numbers; the sum of the first k is at least that of the k largest chances of any person's law."""
         if self._few:
             return np.asarray(np.max([np.sort(laws, axis=1)[:, ::-1].max(axis=0) for laws in self._laws], axis=0))
         found = self.likeness
@@ -250,7 +250,7 @@ def _count(held: Floats, laws: Floats) -> None:
 
 
 def _classes(descending: Floats, people: int) -> tuple[tuple[float, ...], tuple[int, ...]]:
-    """Probabilities rounded up to the largest of their class, with the size of each class, at least 1."""
+    """Classes of nearly equal probabilities: the largest probability of each class, and its size."""
     if not descending.size:  # all is lost
         return (0.0,), (people,)
     values: list[float] = []

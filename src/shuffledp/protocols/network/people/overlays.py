@@ -123,7 +123,7 @@ class Overlay:
 
     @property
     def least_contacts(self) -> int:
-        """Lower bound on the most contacts, the sum of m_i - 1; exact without shared addresses."""
+        """Lower bound on the largest number of contacts: the sum of m_i - 1; exact if no addresses are shared."""
         return sum(self.sizes) - self.num_rounds
 
     @cached_property

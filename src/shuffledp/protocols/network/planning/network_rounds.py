@@ -187,7 +187,7 @@ def fewest_rounds(walk: NetworkShuffle, *, delta: float, progress: Progress | No
 
 
 def _past_colluders(walk: NetworkShuffle, overlay: Overlay, delta: float) -> int | None:
-    """Rounds until reports without a step between honest people add only a small part of delta.
+    """Fewest rounds, in whole cycles, after which colluders add only a small part of delta; None if none are enough.
 
     Rounds are tried in whole cycles; None if no tried number is enough.
     """

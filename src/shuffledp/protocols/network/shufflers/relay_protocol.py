@@ -163,7 +163,7 @@ class Passed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Envelope:
-    """Message with a fixed number of places, sent to one neighbor in a round whatever there is to send.
+    """Message with a fixed number of places, sent to one neighbor in each round, even if it holds no report.
 
     Args:
         recipient: number of the neighbor.

@@ -1,4 +1,4 @@
-"""Random walks past colluders, reduced to uniform shuffles of the honest reports that colluders lose.
+"""Random walks past colluders, reduced to uniform shuffles of the honest reports that colluders cannot follow.
 
 A fixed set of people tells the analyst all that passes through their hands; they pass reports on as agreed, and nobody
 chose them by answers or walks. Of one report they know all or nothing (``laws.walk_collusion``): with chance c
@@ -218,6 +218,6 @@ def _some_collude(model: ProtocolModel, walks: "WalkFacts | None") -> Hypothesis
 
 
 def _crowd_curve(model: ProtocolModel, crowd: "Crowd", precision: Precision) -> Curve:
-    """Mean of D(1 + M) over the number M of other people in a crowd."""
+    """Curve of the mean of D(1 + M), with M people in a crowd and D the delta of a uniform shuffle of that size."""
     hidden = Hidden(exposed=0.0, chance=crowd.chance, most=crowd.most)
     return mixture_curve(model, crowd.others + 1, hidden, precision)

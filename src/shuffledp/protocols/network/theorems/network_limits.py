@@ -152,7 +152,10 @@ def _applying(model: ProtocolModel, delta: float) -> list[Theorem]:
 
 
 def _uniform(model: ProtocolModel) -> ProtocolModel:
-    """Uniform shuffle of the honest people's reports, or of the smallest part's, all of which may be honest."""
+    """Uniform shuffle of the honest people's reports, or of the whole smallest part if that has fewer people.
+
+    Where the graph has parts, all people of the smallest part may be honest.
+    """
     walks = walks_of(model)
     parts = () if walks is None else walks.parts
     people = min([model.shuffle.num_honest, *(part.num_users for part in parts)])

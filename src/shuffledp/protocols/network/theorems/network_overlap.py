@@ -61,7 +61,7 @@ _DeltaOfSize = Callable[[ProtocolModel, int], Curve]
 
 @dataclass(frozen=True, slots=True)
 class Hidden:
-    """Hiding of the victim by a law Q: her chance to be alone, and each other person's to hide her.
+    """Chances by which a law Q hides the victim: to be exposed alone, and that another person hides the victim.
 
     ``most`` is the largest number of them that counts.
     """
@@ -235,7 +235,7 @@ def _product(one: float, other: float) -> float:
 def mixture_curve(
     model: ProtocolModel, people: int, hidden: Hidden, precision: Precision, *, of: _DeltaOfSize | None = None
 ) -> Curve:
-    """Upper bound on the mean of D(1 + M) at each epsilon, over the number M of people who hide the victim.
+    """Upper bound on the mean of D(1 + M) at each epsilon: D is a uniform shuffle's delta, M people hide the victim.
 
     D is by default the least of all theorems.
     """
@@ -258,7 +258,7 @@ def mixture_curve(
 
 
 def _blocks(others: int, hidden: Hidden, precision: Precision) -> tuple[float, list[tuple[int, float]]]:
-    """Chance left out, and blocks of the number of hiding people, each with its least number and chance."""
+    """Chance left out, and the law of the number of hiding people in blocks: least number and chance of each block."""
     number = _num_blocks(others, hidden, precision)
     blocks = binomial_blocks(others, hidden.chance, outside=precision.outside, num_blocks=number)
     masses: dict[int, float] = {}

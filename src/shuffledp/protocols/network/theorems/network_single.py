@@ -89,7 +89,7 @@ class NetworkSingle(Theorem):
         return smallest_below(curve, level=delta, limit=epsilon0, guess=guess, tolerance=1e-5)
 
     def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
-        """Delta: the smallest over blankets of the largest over pairs of inputs; at most the local delta."""
+        """Delta by the best blanket, in each for the worst pair of inputs; at most the local delta."""
         walks = walks_of(model)
         if walks is None or not self.applies(model, delta=_ANY_DELTA):
             return 1.0
@@ -105,7 +105,7 @@ class NetworkSingle(Theorem):
 
 
 def _digits(delta: float) -> int:
-    """Number of digits of eta, for a chance 10^-digits of a bad allocation."""
+    """Number of digits d that fits this delta, for a chance eta = 10^-d that reports are badly spread."""
     return min(max(math.floor(_DIGITS - math.log10(max(delta, 1e-300))), _FEWEST_DIGITS), _MOST_DIGITS)
 
 
@@ -170,7 +170,9 @@ def _alike(law: ReportLaw, other: ReportLaw) -> bool:
 
 
 def _replaced(given: _Weights, law: ReportLaw, epsilon: float) -> float:
-    """Upper bound on E[((1 - e) + sum of p_i z_i)_+] for a law of two inputs; 1 where reports stand alone.
+    """Upper bound on delta for a law of two inputs, from the chances p_i; 1 where an output excludes one input.
+
+    It is E[((1 - e) + sum of p_i z_i)_+], with e = exp(epsilon).
 
     It is the weighted sum of G with (e - 1) (sum of p_i - 1) added; the sum is below 1 where reports get lost, or take
     the places of others.

@@ -61,7 +61,7 @@ def _own_place(grid: NDArray[np.int64], laws: _Laws) -> float:
 
 
 def _of_places(grid: NDArray[np.int64], laws: _Laws) -> tuple[Floats, Floats]:
-    """Log-likelihood ratio by place that its shares are the first person's and not another's, for both data sets."""
+    """Log-likelihood ratio that the shares at a place are the first person's, not another's, by data set and place."""
     sums = grid.sum(axis=1) % laws.first.shape[1]
     others = np.take_along_axis(laws.others, sums, axis=1)
     first, second = (np.take_along_axis(law, sums, axis=1) - others for law in (laws.first, laws.second))
@@ -69,7 +69,7 @@ def _of_places(grid: NDArray[np.int64], laws: _Laws) -> tuple[Floats, Floats]:
 
 
 def _combinations(grid: NDArray[np.int64], laws: _Laws) -> float:
-    """Score over all choices of one share from every round, by their sums.
+    """Score over all choices of one share from every round, each judged by the sum of its shares.
 
     Each choice counts by the likelihood that its sum is the first person's. 0 where the modulus is too large.
     """

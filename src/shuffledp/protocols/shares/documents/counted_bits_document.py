@@ -26,7 +26,7 @@ class SumPlanDocument(ColumnPlanDocument):
         return cast(ProtocolSection, self.column.column.randomizer).epsilon
 
     def limits(self, expected: int) -> str:
-        """Sentence on the fewest people, whose noise is enough, and on the most people.
+        """Sentence on the fewest people who make enough noise, and on the most people who may answer.
 
         Also on the promise if only the fewest answer, where that is a weaker one.
         """

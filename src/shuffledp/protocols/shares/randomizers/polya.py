@@ -34,7 +34,7 @@ _LAW_REACH = 70.0  # nats: what lies further out is less than what floats round 
 def polya_noise(
     rate: Fraction, noise_users: int, count: int, *, source: RandomSource | None = None
 ) -> NDArray[np.int64]:
-    """Independent integers, any ``noise_users`` of which add up to discrete Laplace noise of this rate.
+    """Independent integers; any ``noise_users`` of them sum to discrete Laplace noise of this rate.
 
     With a = exp(-rate), each is the difference of two numbers of negative binomial law (Polya), with shape
     r = 1/noise_users and ratio a. That is compound Poisson: a person makes a number of jumps, of mean
@@ -237,7 +237,7 @@ def tail_bound(rate: float, shape: float, limit: int) -> float:
 
 @functools.lru_cache(maxsize=256)
 def central_interval(rate: float, shape: float, spread: float, level: float) -> float:
-    """Smallest m with the noise plus a normal number of variance ``spread`` within +-m at this level.
+    """Smallest m such that the noise, plus a normal number of variance ``spread``, lies within +-m at this level.
 
     The law is found from its characteristic function on a grid of integers, or of multiples of some integer if they are
     fine enough for the scale of the noise. Without the normal number, and at a coarse scale, the probability of the

@@ -114,7 +114,7 @@ class VectorSumModel(HostedShareModel, GaussianShareModel):
 
     @property
     def sensitivities(self) -> tuple[float, float]:
-        """Sensitivities of all sums of one guarantee, if vectors are replaced by their opposites."""
+        """Sensitivities in l1 and l2 norm of all ``releases`` together, if vectors are replaced by their opposites."""
         moved = 2 * self.largest_norm
         return self.releases * moved * math.sqrt(self.dimension), math.sqrt(self.releases) * moved
 
@@ -168,7 +168,7 @@ class VectorSumModel(HostedShareModel, GaussianShareModel):
         return np.array(centered, dtype=np.float64) * self.step
 
     def sum_variance(self, people: int) -> float:
-        """Variance of these people's noise, plus the largest variance of rounding: a quarter for each."""
+        """Variance of these people's noise plus the largest variance of rounding, 1/4 squared step for each person."""
         return self.step**2 * people * (self.share_variance + 0.25)
 
     def sum_margin(self, people: int, level: float) -> float:

@@ -16,7 +16,7 @@ _ENDS = {"lower": 0.0, "upper": 1.0}
 
 
 def with_ends(table: Any) -> Any:
-    """Table of a protocol with the range's ends, which two named answers leave out."""
+    """Table of a protocol in which two named answers have the range from 0 to 1; other tables as they are."""
     return {**_ENDS, **table} if isinstance(table, Mapping) and table.get("categories") is not None else table
 
 
@@ -27,7 +27,7 @@ class RangeOrTwoAnswers(Ranged):
     categories: tuple[Category, ...] | None
 
     def check_two(self) -> None:
-        """Refuse other than two categories, and a range other than from 0 to 1 beside them."""
+        """Refuse categories unless they are two, and a range beside them unless it is from 0 to 1."""
         if self.categories is None:
             return
         if len(self.categories) != 2:
@@ -38,7 +38,7 @@ class RangeOrTwoAnswers(Ranged):
                 raise invalid("left out with two categories, which count as 0 and 1", **{name: getattr(self, name)})
 
     def without_ends(self, table: dict[str, Any]) -> dict[str, Any]:
-        """Keys of the table, without the range for two answers, or without empty categories."""
+        """Keys of the table, without the range where two answers are named, else without the missing categories."""
         absent = ("categories",) if self.categories is None else (*_ENDS, "integer")
         return {key: value for key, value in table.items() if key not in absent}
 

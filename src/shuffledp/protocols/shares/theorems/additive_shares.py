@@ -119,7 +119,7 @@ class _Step:
         return min(1.0, max(0.0, 1 - outside / (1 + math.exp(-rate))) + _SLACK)
 
     def turning(self, distance: float) -> float:
-        """Epsilon up to which delta(e) + (1 + exp(e)) distance falls."""
+        """Epsilon up to which delta(epsilon) + (1 + exp(epsilon)) * distance falls."""
         # The second law's probability of the largest loss is exp(-total) / 2 or more: above any distance.
         return self.total
 

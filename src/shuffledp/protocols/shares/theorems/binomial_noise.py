@@ -66,7 +66,9 @@ def fewest_coins(shift: int, epsilon: float, delta: float) -> int:
 
 
 def _largest_difference(coins: int, shift: int, epsilon: float) -> int:
-    """Smallest count with a shifted probability above exp(epsilon) times its own, by bisection.
+    """Smallest count whose probability under the shift exceeds exp(epsilon) times its probability without it.
+
+    It is found by bisection.
 
     The ratio of the two rises with the count.
     """

@@ -24,7 +24,7 @@ _DEVIATIONS = 9  # terms of G so many standard deviations around the largest are
 
 
 def ways_to_hide(buffers: int, shares: int, told: int, closeness: float) -> tuple["BufferWeights", ...]:
-    """Weights of each valid recursion, of which the smallest bound may be used.
+    """Weights of each valid recursion; each gives a bound, and the smallest bound may be used.
 
     Args:
         buffers: how many there are.
@@ -61,7 +61,7 @@ class BufferWeights:
 
     @property
     def most_shares(self) -> int:
-        """Largest number of shares of one user in a buffer that counts."""
+        """Largest number of shares that one user has in any of the counted buffers."""
         return max(shares for shares, count in self.hiding if count or len(self.hiding) == 1)
 
     def numbers(self, largest: int) -> Iterator[tuple[int, Floats, Floats]]:

@@ -51,7 +51,7 @@ class StratifiedSection(ShufflerSection):
 
     @property
     def beside(self) -> dict[str, Any]:
-        """Keys ``by`` and ``weight`` if given, and a number of classes unlike the default."""
+        """Keys ``by`` and ``weight`` if given, and ``weight_classes`` if it differs from its default."""
         classes = {} if self.weight_classes == WEIGHT_CLASSES else {"weight_classes": self.weight_classes}
         return {key: getattr(self, key) for key in self.keys} | classes
 
