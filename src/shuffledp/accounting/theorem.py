@@ -97,7 +97,7 @@ class Theorem(ABC):
         return self.stating(model, self.guarantee(model, delta=delta), delta=delta)
 
     def stating(self, model: ProtocolModel, guarantee: Guarantee, *, delta: float) -> PrivacyStatement:
-        """Statement that carries a guarantee which the theorem gave for this model and delta.
+        """Statement with the given guarantee, which the theorem gave for this model and delta.
 
         Raises:
             HypothesisError: if a hypothesis does not hold.
@@ -160,7 +160,7 @@ def inside_unit(delta: float) -> float:
 
 
 def fake_senders(model: ProtocolModel, *, shuffled: bool = True) -> tuple[Hypothesis, ...]:
-    """Hypothesis: at most the counted number of reports are by fake senders; empty where no senders are fake.
+    """Hypothesis: no more reports are by fake senders than the model counts; empty where the model counts none.
 
     No hypothesis where no senders are fake. Where others hide an answer, what is in fake reports does not depend on it.
     """
@@ -213,7 +213,7 @@ def oblivious(model: ProtocolModel) -> Hypothesis:
 
 
 def users_within(name: str, model: ProtocolModel, requirement: str, least: float, most: float = math.inf) -> Hypothesis:
-    """Hypothesis: the number of users is from ``least`` to ``most``. The requirement says so in words."""
+    """Hypothesis: the number of users is from ``least`` to ``most``, with the requirement in words."""
     return Hypothesis(name, requirement, f"num_users={model.num_users}", least <= model.num_users <= most)
 
 
@@ -366,7 +366,7 @@ class LocalOnly(Theorem):
         return np.asarray(np.minimum(local.delta + (1 - local.delta) * below * ROUND_UP, 1.0))
 
     def guarantee(self, model: ProtocolModel, *, delta: float) -> Guarantee:
-        """Local epsilon0 and delta, which is 0 for pure randomizers: stronger than what was asked for."""
+        """Guarantee with the local epsilon0 and the local delta (0 if pure), which is at most the delta asked for."""
         local = model.local.guarantee
         return CentralDP(epsilon=local.epsilon, delta=local.delta, neighbors=local.neighbors)
 

@@ -103,7 +103,7 @@ class SlotGame(_PlaceGame):
 
 
 class RowGame(_PlaceGame):
-    """Game about rows of a view without labels, which tell nothing if shuffled, and everything if not.
+    """Game about rows of a view without labels; rows tell nothing if they are shuffled, and everything if not.
 
     "rows" is the log-likelihood ratio of everything that is seen in the light of where reports end, and "likeliest-row"
     that of what lies in one person's likeliest row. Both are the "histogram" where rows look even.

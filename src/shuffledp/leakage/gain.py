@@ -163,7 +163,7 @@ def _after_and_before(
 
 
 def _best_ratio(matrix: NDArray[np.float64], table: NDArray[np.float64]) -> float:
-    """Largest gain of the actions after an output, if no action is worth more than 1 before; over weights of inputs.
+    """Largest expected gain after the output, over input weights by which no action gains more than 1 beforehand.
 
     Variables: the weights (inputs), their parts for each pair of an output and an action, and 0 or 1 for each pair,
     which chooses one action for each output. The parts for one output add up to the weights, and each part is worth at

@@ -46,7 +46,7 @@ class Interval:
 
 
 def without_losers(small: Scores, slots: Slots) -> tuple[Scores, float, float]:
-    """Reduced scores of the guesses that may win, a bound on the gain of the dropped guesses, and one on all gain.
+    """Reduced scores of the guesses that may win, a bound on the gain of dropped guesses, and a bound on all gains.
 
     The others add at most 1e-17 of the largest bound for one guess. The sum of all bounds falls exponentially with the
     number of people if one guess is best beforehand, which is the first of these reduced scores.

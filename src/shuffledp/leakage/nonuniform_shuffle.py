@@ -38,7 +38,7 @@ _LEAST_COST = 1e-9  # below it floats hardly distinguish heavy and light places
 
 
 def slots_of(positions: "ArrayLike | PositionLaw") -> Slots:
-    """Slots, as weights of places with multiplicities, from probabilities of places or a model's law."""
+    """Slots (the weights of places, and how many places have each weight), from probabilities or from a model's law."""
     if isinstance(positions, PositionLaw):
         weights, counts = np.array(positions.weights, dtype=np.float64), np.array(positions.counts)
     else:

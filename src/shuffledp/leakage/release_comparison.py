@@ -203,7 +203,7 @@ class _Asked:
         return as_vulnerability(mixed, best, hypotheses=assumed, decay=decay(mixed), counts_right=right)
 
     def _sample_and_strong(self, share: float) -> Vulnerability:
-        """Upper bound by an adversary who knows who is sampled.
+        """Vulnerability to an adversary who also knows who is sampled, as an upper bound.
 
         It is exact for a uniform prior and others of one value.
         """

@@ -154,7 +154,7 @@ def _two_columns(values: Any) -> Mapping[Any, Any]:
 
 
 def _named(name: Any, column: Any, categories: tuple[Category, ...]) -> NDArray[np.int64]:
-    """Numbers of one of the two answers.
+    """Category numbers of one of the two answers of all people, shape (n,).
 
     Errors name the answer's column.
     """

@@ -359,7 +359,7 @@ def cap_moment(depth: float, dimension: int) -> float:
 
 
 def best_cap_loss(epsilon0: float, dimension: int) -> float:
-    """Share of epsilon0, in nats, for hitting the cap, at which reports vary least.
+    """Part of epsilon0, in nats, to spend on hitting the cap so that reports vary least.
 
     With c the mass, k the moment and E = exp(epsilon0), the scale is m = k (E - 1) / (1 + (E - 1) c). Since
     dc = -f dgamma and dk = -gamma f dgamma with the same density f, its derivative has the sign of m - gamma. So

@@ -174,7 +174,7 @@ class RespondedRangeModel(RangeModel):
 
     @property
     def guarantee(self) -> LocalDP:
-        """Local guarantee of the response, which holds for all numbers, as these have mixtures of its laws."""
+        """Local guarantee of the response; it holds for every number, whose law is a mixture of the response's laws."""
         return self.response.guarantee
 
     def check(self, columns: Mapping[str, NDArray[Any]]) -> None:

@@ -1,4 +1,4 @@
-"""Evaluators: plain functions for the numbers of theorems, each with its errors on a stated side.
+"""Evaluators: plain functions that compute the numbers of theorems, each with errors on a stated side only.
 
 In reading order: `binomial`, `clone_counts`, `report_densities`, `inversion` and `weighted_sums` (sums of reports),
 `share_mixing`.

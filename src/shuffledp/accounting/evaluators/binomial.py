@@ -101,7 +101,7 @@ def _edges(low: int, middle: int, high: int, num_blocks: int, reach: float) -> F
 
 
 def block_masses(edges: Floats, trials: int, chance: float) -> tuple[Floats, Floats]:
-    """Probability of each block of counts, and the size of the terms whose difference it is, to bound its error.
+    """Probability of each block of counts, found as a difference, and the size of the two terms, to bound its error.
 
     The size is that of the terms that were subtracted to find the probability. Edges ascend from 0 to trials + 1; one
     of them, or the gap between two, is near the mean.

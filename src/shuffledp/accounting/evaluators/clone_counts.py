@@ -262,7 +262,7 @@ def _hats(trials: Floats, chance: float, outside: float, num_cells: int) -> tupl
 
 
 def _masses(counts: Floats, trials: Floats, chance: float) -> tuple[Floats, Floats]:
-    """Probability from each count to just before the next, and the size of the subtracted terms, to bound its error.
+    """Probability from each count to just before the next, found as a difference, and the size of the terms.
 
     The size is that of the terms that were subtracted to find the probability.
     """

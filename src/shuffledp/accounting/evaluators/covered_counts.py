@@ -179,7 +179,7 @@ def _edges(users: int, blocks: int) -> Floats:
 
 
 def _cut(starts: Floats, ends: Floats) -> tuple[Floats, Floats]:
-    """First and last data sets after each block is cut in four, or in single data sets."""
+    """First and last data sets of the smaller blocks, after each block is cut in four (or into single data sets)."""
     shares = np.linspace(0, 1, _PARTS + 1)
     edges = np.floor(starts[:, np.newaxis] + (ends - starts)[:, np.newaxis] * shares)
     edges[:, -1] = ends

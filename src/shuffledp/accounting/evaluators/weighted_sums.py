@@ -104,7 +104,7 @@ class WeightedSum:
 
     @cached_property
     def _moments(self) -> Floats:
-        """Mean absolute value after tilting, times the weight, for each class; shape (classes,).
+        """Mean absolute value of one copy after tilting, times the weight of its class; shape (classes,).
 
         The errors of values are added, in units.
         """

@@ -122,7 +122,7 @@ class SwapChannel:
         return float(((first - second) ** 2 / self.matrix).sum(axis=1).max())
 
     def _start(self, pair: tuple[int, int], epsilon: float) -> Choices:
-        """First choices to search from, as the limit of many people suggests."""
+        """Starting choices of a search, taken from the limit of many people."""
         size = float(self.common.sum())
         rate = tilt_at(math.expm1(epsilon), math.sqrt(self._telling(pair) / self.others))
         spread = float((self.matrix**2 / (self.common / size)).sum(axis=1).max()) - 1

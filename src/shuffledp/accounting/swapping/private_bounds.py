@@ -114,7 +114,7 @@ def _costs(epsilon0: float, donors: int) -> Callable[[Floats], Floats]:
 
 
 def start_choices(*, epsilon0: float, others: int, epsilon: float) -> Choices:
-    """First choices to search from, as the limit of many people suggests."""
+    """Starting choices of a search, taken from the limit of many people."""
     rate = tilt_at(math.expm1(epsilon), math.sqrt(information(epsilon0) / others))
     smoothing = 0.65 * rate / others * math.expm1(epsilon0) * (1 + math.exp(epsilon))
     return Choices(rate=rate, donors=math.expm1(epsilon0 / 2) / math.sqrt(others), smoothing=smoothing)

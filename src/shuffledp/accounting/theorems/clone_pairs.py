@@ -40,7 +40,7 @@ class ClonePairTheorem(EvaluatedTheorem):
     is_strong: ClassVar[bool]  # whether another report is a clone with a chance of 2 / (E + 1), or of 1 / E
 
     def evaluator(self, model: ProtocolModel) -> ClonePair:
-        """Pair of clones for this model, evaluated from above."""
+        """Pair of clones for this model, which evaluates upper bounds on delta."""
         return self.pair(model)
 
     def pair(self, model: ProtocolModel) -> ClonePair:
@@ -85,7 +85,7 @@ class StrongPair(ClonePairTheorem):
 
 
 def _limited_variation(model: ProtocolModel) -> Hypothesis:
-    """Hypothesis: the total variation distance is known, and smaller than epsilon0 implies."""
+    """Hypothesis: the total variation distance is known, and smaller than epsilon0 alone implies."""
     epsilon0, distance = model.local.epsilon0, model.local.total_variation
     largest = math.tanh(epsilon0 / 2)
     holds = distance is not None and 0 < distance < largest and _LEAST_EPSILON0 < epsilon0 < _LARGEST_EPSILON0
@@ -110,7 +110,7 @@ class VariationRatioCorrected(EvaluatedTheorem):
     is_vectorized = False
 
     def evaluator(self, model: ProtocolModel) -> LimitedVariation:
-        """Atoms of the limited pair, evaluated for the model's people and local loss."""
+        """Limited pair of clones for the model's people, local loss and total variation."""
         distance = cast(float, model.local.total_variation)
         return LimitedVariation(epsilon0=model.local.epsilon0, beta=distance, users=model.num_users)
 
@@ -127,7 +127,7 @@ class _ApproximatePair(ClonePairTheorem):
         """Charge: the amount that the local remainders add to delta."""
 
     def least(self, model: ProtocolModel) -> float:
-        """Smallest delta of the pair that the theorem can state."""
+        """Smallest delta that the theorem can state without the charge; 0 here, larger in some subclasses."""
         return 0.0
 
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:

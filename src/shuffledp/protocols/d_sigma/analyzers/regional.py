@@ -344,7 +344,7 @@ def _what_reports_say(view: View) -> tuple[Floats, Floats]:
 
 
 def estimates_of(model: LocalModel, first: Floats, second: Floats) -> tuple[Floats, Floats, Floats]:
-    """Estimates from average contributions and squares; variances per report by randomizing, and by answers."""
+    """Estimates from average contributions and squares, and two variances per report: of randomizing, of answers."""
     return (_of_frequencies if isinstance(model, FrequencyModel) else _of_means)(model, first, second)
 
 
@@ -372,7 +372,7 @@ def _of_means(model: LocalModel, mean: Floats, second: Floats) -> tuple[Floats, 
 
 
 def _width(model: LocalModel) -> float:
-    """Width of the range of a person's averaged value."""
+    """Width of the range of values that are averaged; 1 for frequencies."""
     numbers: Any = model
     return 1.0 if isinstance(model, FrequencyModel) else float(numbers.upper - numbers.lower)
 

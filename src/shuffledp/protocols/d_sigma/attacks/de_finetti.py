@@ -63,7 +63,7 @@ class DeFinettiAttack:
 
 
 def _summed(blocks: NDArray[np.int64], chances: Floats) -> Floats:
-    """Sums over the people of each block, shape (blocks, values)."""
+    """Sums of the rows of ``chances`` over the people of each block, shape (blocks, values)."""
     return np.column_stack([np.bincount(blocks, column) for column in chances.T])
 
 

@@ -1,4 +1,4 @@
-"""Attack on one report among different ones: the nearest slot whose report says the person's answer."""
+"""Nearest match: attack that names the slot nearest to a person among slots whose report says the person's answer."""
 
 import numpy as np
 

@@ -49,7 +49,7 @@ ORDER_SCORES: Mapping[str, Callable[[NDArray[np.float64], NDArray[np.int64], _Ho
 
 
 def order_scores(view: View, model: LocalModel, inputs: NeighboringInputs, rank: NDArray[np.int64]) -> list[float]:
-    """Scores of ``ORDER_SCORES`` for one view with a report in every slot, with the people's ranks given.
+    """Scores of one view that has a report in every slot, one score for each of ``ORDER_SCORES``.
 
     A report's evidence is the log-likelihood ratio of the two answers.
     """

@@ -221,7 +221,7 @@ def _frontier(explored: Exploration) -> Iterator[Block]:
 
 
 def _panel(explored: Exploration, measure: str, *, is_first: bool) -> Panel:
-    """Panel of one attack measure against lambda, in percent."""
+    """Panel of one attack measure against the learning error lambda, in percent."""
 
     def height(tried: Tried) -> float:
         return 100 * (tried.rho if measure == "rho" else tried.guessed.best)

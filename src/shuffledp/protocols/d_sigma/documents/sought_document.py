@@ -54,7 +54,7 @@ def sought_document(sought: GroupsSought, *, name: str, digest: str, groups: Gro
 
 
 def wanted_in_words(wanted: Wanted) -> str:
-    """Requirements in a sentence without its end."""
+    """Requirements in words, as a list of clauses for use inside a sentence."""
     parts = []
     if wanted.slot_chance is not None:
         parts.append(f"nobody names the slot of a report with a chance above {percent(wanted.slot_chance)}")

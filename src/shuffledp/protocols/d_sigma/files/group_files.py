@@ -27,7 +27,7 @@ from shuffledp.survey import Column
 
 
 class GroupFiles(FamilyFiles):
-    """Groups of a task, from public columns or a file, and views in parts with estimates by place."""
+    """Groups of a task from public columns or a file, and checked views in parts, with reports counted by place."""
 
     def around(
         self, section: GroupedSection, public: Table | None, num_users: int | None, folder: Path

@@ -14,7 +14,7 @@ _HALVINGS = 60
 
 
 def common_answer_delta(people: int, targets: int, epsilon0: float, epsilon: float) -> float:
-    """Delta at ``epsilon``, from above, for k people who change one common yes or no together in a uniform shuffle.
+    """Upper bound on delta at ``epsilon``, for k people who change one common yes or no together in a uniform shuffle.
 
     Everybody answers by randomized response. A report is a fair coin with probability 2 p, p = 1 / (1 + e^epsilon0);
     it is known how many of the others' are: M ~ Bin(people - k, 2 p). The two laws of the number of yeses are those of
@@ -46,7 +46,7 @@ def common_answer_delta(people: int, targets: int, epsilon0: float, epsilon: flo
 
 
 def common_answer_epsilon(people: int, targets: int, epsilon0: float, delta: float) -> float:
-    """Epsilon at ``delta``, at most k epsilon0, from above; the arguments are those of `common_answer_delta`.
+    """Upper bound on epsilon at ``delta``, at most k epsilon0; the arguments are those of `common_answer_delta`.
 
     Example:
         >>> round(common_answer_epsilon(300, 1, 0.5, 1e-6), 3)

@@ -136,7 +136,7 @@ def few_distances(distances: Floats, *, kinds: int = 24) -> tuple[Floats, Intege
 
 
 def _on_two_tangents(part: Floats) -> Floats:
-    """Values of equal sum: copies of the first value, then of the last, and at most one value between the two."""
+    """Values with the sum of ``part``: copies of its first value, then of its last, and at most one value between."""
     first, last = float(part[0]), float(part[-1])
     if first == last:
         return part
@@ -166,7 +166,7 @@ def _aligned(step: float, least: float) -> float:
 
 
 def _on_grid(shifts: Floats, step: float) -> Integers:
-    """Shifts as numbers of grid steps; for every k, the first k add up to no less, and to less than one step more."""
+    """Shifts as numbers of grid steps, rounded so that the first k never add up to less, nor to a step more."""
     sums = np.ceil(np.cumsum(shifts) / step * (1 - 1e-12)).astype(np.int64)
     return np.diff(sums, prepend=0)
 

@@ -32,7 +32,7 @@ _FAINT = 1e-6
 
 
 class Layout(NamedTuple):
-    """Atoms, numbered by site and then by rank, and the groups as runs of sites."""
+    """Atoms (people of one site at successive ranks), numbered by site and then by rank; groups as runs of sites."""
 
     atoms: Integers  # the atoms of site s are atoms[s] to atoms[s + 1]
     start: Ranks  # the first rank of an atom
@@ -78,7 +78,7 @@ def lay(groups: Groups, order: Integers) -> Layout:
 
 
 def _starts_of_atoms(groups: Groups, order: Integers) -> Integers:
-    """Ranks at which a new atom begins, since the site changes."""
+    """Ranks at which a new atom (people of one site at successive ranks) begins."""
     found, last = [], -1
     for first in range(0, order.size, _AT_A_TIME):
         sites = groups.sites[order[first : first + _AT_A_TIME]]
@@ -224,7 +224,7 @@ def _slope(layout: Layout, kendall: Integers, centre: Integers, heat: float) -> 
 
 
 def _site_layout(groups: Groups, order: Integers) -> Layout:
-    """Layout of an order of the sites, one atom per site; see `lay`."""
+    """Layout of an order of the sites, in which each site is a single atom; see `lay`."""
     sizes = groups.site_sizes[order]
     ends = np.cumsum(sizes)
     start, stop = (np.empty(order.size, dtype=np.int32) for _ in range(2))

@@ -162,7 +162,7 @@ def _num_shared(groups: Groups) -> int:
 
 
 class _Links(NamedTuple):
-    """Neighbors of every site in visiting order: for site s at starts[s] up to starts[s + 1]."""
+    """Neighbors of all sites, in visiting order: site s has the neighbors numbered starts[s] up to starts[s + 1]."""
 
     starts: Integers
     neighbors: Integers

@@ -1,4 +1,4 @@
-"""Public points with nearby numbers for nearby points, and balls as runs of numbers.
+"""Public points, numbered so that nearby points mostly get nearby numbers; balls are runs of these numbers.
 
 A ball over neighboring numbers takes a few runs, however many numbers it holds.
 """

@@ -62,7 +62,7 @@ class Mixing(Displacements):
 
     @property
     def how_kept(self) -> str:
-        """Method text for the shares that stay in groups: exact, by simulation, or part of each."""
+        """Words for how the shares that stay in groups were found: exactly, by simulation, or partly by each."""
         if self.kept_exactly in (0, 1):
             return "exact" if self.kept_exactly else "simulated"
         return f"exact for {self.kept_exactly:.0%} of the people, simulated for the others"
@@ -130,7 +130,7 @@ def slots_still_hide(named: Spread | None, models: Iterable[ProtocolModel]) -> s
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reach(Described):
-    """Mixing of groups of another size.
+    """Mixing of groups of another size, in place of the task's own groups.
 
     The ``key`` is "radius" or "neighbors", the mixing that by a shuffle of the same kind.
     """
@@ -321,7 +321,7 @@ def plan_mixing(
     metric: str | None = None,
     method: str = "auto",
 ) -> GroupsPlan:
-    """Plan of how this shuffler mixes its groups, and how its kind would with other losses and other groups.
+    """Plan of the mixing of groups by this shuffler, and by shufflers of its kind with other losses and other groups.
 
     Args:
         groups: the groups.

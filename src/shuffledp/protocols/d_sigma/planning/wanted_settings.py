@@ -263,7 +263,7 @@ def kept_on_average(shuffler: SlotShuffler, groups: Groups) -> float:
 
 
 def _kept_draws(shuffler: SlotShuffler, groups: Groups, *, draws: int, most: int, seed: int) -> Floats:
-    """Share that groups of people spread evenly along the order keep on average, one for each simulated draw."""
+    """Mean share of reports that groups keep, over people spread evenly along the order, for each simulated draw."""
     order = shuffler.prepare().order
     places = np.unique(np.linspace(0, order.size - 1, min(order.size, most)).astype(np.int64))
     numbers, counts = np.unique(groups.own[order[places]], return_counts=True)

@@ -41,7 +41,7 @@ class SwapGeometry:
 
     @property
     def blocks(self) -> NDArray[np.int64]:
-        """Number of each rank's block."""
+        """Block number of each rank, shape (people,)."""
         return np.repeat(np.arange(self.starts.size - 1), np.diff(self.starts))
 
     def costs(self, low: Integers, high: Integers) -> Floats:

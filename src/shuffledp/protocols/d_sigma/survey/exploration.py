@@ -1,4 +1,4 @@
-"""Exploration of settings on a pilot: mechanisms, losses and reaches of groups."""
+"""Exploration of settings on a pilot: mechanisms, losses of the order, and radii (or sizes) of the groups."""
 
 import math
 from collections.abc import Iterator
@@ -44,7 +44,7 @@ def explore(
     reaches: tuple[float, ...] = (),
     progress: Progress | None = None,
 ) -> Exploration:
-    """Exploration of mechanisms, losses and reaches on a pilot.
+    """Exploration of mechanisms, losses of the order, and radii (or sizes) of the groups, on a pilot.
 
     Everything drawn has fixed seeds. What is found about the pilot's answers carries no guarantee.
 
@@ -97,7 +97,7 @@ def explore(
 def _settings(
     groupings: dict[float | None, Grouping], own: float | None, alphas: tuple[float, ...], delta: float, people: int
 ) -> Iterator[Setting]:
-    """Settings to try, in the order of reach, loss and mechanism."""
+    """Settings to try, ordered by radius (or size) of the groups, then by loss, then by mechanism."""
     for reach, grouping in groupings.items():
         largest = int(grouping.groups.sizes.max())
         apart = not _overlap(grouping)  # then every loss leads to the same map, and none at all hides most

@@ -49,7 +49,7 @@ _PURE = (MALLOWS, LAPLACE, EVEN)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sought(Described):
-    """Result of the search for one mechanism and reach.
+    """Result of the search for one mechanism and one radius (or number of neighbors) of the groups.
 
     Args:
         setting: the mechanism and the groups; ``alpha`` is what to take, None if nothing meets all that is wanted.
@@ -239,7 +239,7 @@ def _require_covered(local: LocalModel, people: int) -> None:
 def _settings(
     section: GroupsSection, grouping: Grouping, delta: float, wanted: Wanted
 ) -> Iterator[tuple[Setting, Grouping]]:
-    """Settings to try by reach: without Gaussian noise if a household is to be hidden or central loss is wanted."""
+    """Settings to try, by radius of the groups: no Gaussian noise if households or the central loss matter."""
     with_gaussian = wanted.household is None and wanted.epsilon is None
     for reach, groups in groupings_around(section, grouping).items():
         largest = int(groups.groups.sizes.max())

@@ -45,7 +45,7 @@ _LOOKED_AT = 25
 
 
 class Bench:
-    """Pilot with everything that is equal for all settings."""
+    """Pilot with all facts that are equal for all settings."""
 
     def __init__(self, column: Column, pilot: Pilot) -> None:
         _, groups = section_of(column)
@@ -159,7 +159,7 @@ class Bench:
         return found / len(stars)
 
     def _learned(self, shuffler: Shuffler) -> tuple[float, float, View]:
-        """Lambda of the box filter, its standard error over views, and the last view."""
+        """Learning error lambda of the box filter, its standard error over views, and the last view."""
         views = [self._view(shuffler, number) for number in range(_VIEWS)]
         errors = [learnability_error(self.filter.laws(view), self.truth) for view in views]
         return float(np.mean(errors)), float(np.std(errors, ddof=1) / math.sqrt(_VIEWS)), views[-1]
@@ -170,7 +170,7 @@ class Bench:
     def boosted(
         self, tried: Tried, groupings: dict[float | None, Grouping], orders: dict[float | None, Integers]
     ) -> Tried:
-        """Result with lambda of gradient boosting too, for the ends and the undominated settings."""
+        """Result with the learning error lambda of gradient boosting added; for both ends and undominated settings."""
         setting = tried.setting
         if not self.can_boost or (tried.dominated and tried.is_ours):
             return tried

@@ -1,4 +1,4 @@
-"""Groups of other reaches than the task's own: other radii, or other numbers of neighbors."""
+"""Groups of other radii, or of other numbers of neighbors, than the task's own."""
 
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.protocols.d_sigma.people.assignment import Groups

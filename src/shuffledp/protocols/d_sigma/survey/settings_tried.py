@@ -126,7 +126,7 @@ class Exploration(Described):
 
     @property
     def learned_error(self) -> float:
-        """Standard error of lambda, estimated from all settings together.
+        """Standard error of the learning error lambda, estimated from all settings together.
 
         The error of each setting alone is known from few draws.
         """
@@ -135,12 +135,12 @@ class Exploration(Described):
 
     @property
     def is_undecided(self) -> bool:
-        """Whether the settings' lambdas lie within twice their error of each other."""
+        """Whether the learning errors of the settings lie within twice their standard error of each other."""
         ours = [each.learned for each in self.tried if each.is_ours]
         return len(ours) > 1 and max(ours) - min(ours) < 2 * self.learned_error
 
     def found_out(self, one: Tried) -> float:
-        """Success of attacks as settings are compared: rho, or the best attack's share of right guesses."""
+        """Success of attacks, used to compare settings: rho, or the best attack's share of right guesses."""
         return one.rho if self.by_rho else one.guessed.best
 
 

@@ -180,5 +180,5 @@ def _is_feasible(rounds: tuple[ChurnedRound, ...], people: int) -> bool:
 
 
 def _slack_of(rounds: tuple[ChurnedRound, ...]) -> float:
-    """Relative error bound of a probability."""
+    """Bound on the relative rounding error of a probability."""
     return _SLACK * (1 + len(rounds)) * max((each.most_terms for each in rounds), default=1)

@@ -181,7 +181,7 @@ def _text(flags: NDArray[np.bool_]) -> str:
 
 
 def _bits(name: str, text: Any, shape: tuple[int, ...]) -> NDArray[np.bool_]:
-    """Flags from the text of `_text`."""
+    """Array of flags from its base64 text, the inverse of `_text`."""
     try:
         packed = np.frombuffer(base64.b64decode(text, validate=True), dtype=np.uint8)
     except (TypeError, ValueError) as error:

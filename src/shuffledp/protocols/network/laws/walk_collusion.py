@@ -133,7 +133,9 @@ def honest_people(colluders: Sequence[int], people: int) -> Integers:
 
 
 def _overlaps(laws: Floats) -> Floats:
-    """Mean over other columns j of min over i of sum(Q_v) Q_j(i) / Q_v(i), for each column v.
+    """Mean overlap of each column's law with the laws of all other columns, of people whose reports are unseen.
+
+    For column v it is the mean over j of min over i of sum(Q_v) Q_j(i) / Q_v(i).
 
     It is 0 where v is alone.
     """

@@ -228,7 +228,7 @@ def likely_rounds(graph: Graphs, laziness: float, *, enough: float) -> int:
 
 
 def nothing_alike(people: int) -> Likeness:
-    """Likeness of unknown laws."""
+    """Likeness of laws about which nothing is known."""
     return Likeness(
         mean_overlap=1.0 if people == 1 else 0.0,
         near_uniformity=math.inf,
@@ -292,7 +292,7 @@ def _of_squares(graph: Graph, num_rounds: int, laziness: float, feasible: int) -
 
 
 def _deviations(graph: Graph, num_rounds: int, laziness: float, swept_rounds: int) -> Floats:
-    """Root of q_v - 1 after these rounds, for each start v."""
+    """Root of the chi-squared distance of each start's law from the stationary law, after these rounds; rounded up."""
     if num_rounds == 0:
         return np.asarray(np.sqrt(1 / graph.stationary - 1) * (1 + _GUARD))
     sweep = swept(graph, swept_rounds, laziness=laziness)

@@ -153,7 +153,7 @@ def _limit(graph: Graph) -> Floats:
 
 
 def _further(stop: _Stop, num_rounds: int, dropout: float) -> _Stop:
-    """Loads ``num_rounds`` after a settled round."""
+    """Loads at ``num_rounds`` rounds after a settled round."""
     if not num_rounds:
         return stop
     rounds = float(num_rounds)

@@ -177,7 +177,7 @@ def _pass_on(
 
 
 def _kernel_of(graph: Round) -> "_Kernel":
-    """Function that moves reports by words in a round, and returns a mask of the rejected ones."""
+    """Function that moves reports in a round by random words, and returns a mask of the rejected reports."""
     if isinstance(graph, OverlayRound):
         return partial(_draw_digits, graph)
     starts, neighbors = graph.starts, graph.neighbors

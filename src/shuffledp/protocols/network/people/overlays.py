@@ -317,7 +317,7 @@ def check_sizes(num_users: int, sizes: Sequence[int]) -> None:
 
 
 def check_cycles(num_rounds: int, laziness: float, cycle: int) -> None:
-    """Refuse walks on an overlay that end not exactly uniformly: unfinished cycles, and laziness."""
+    """Refuse walks on an overlay that do not end exactly uniformly: unfinished cycles, and laziness."""
     integer_at_least(1, num_rounds=num_rounds)
     if num_rounds % cycle:
         raise invalid(f"{cycle} on this overlay, one for each digit, or a multiple of it", num_rounds=num_rounds)

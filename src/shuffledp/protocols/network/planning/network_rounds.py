@@ -279,7 +279,7 @@ def _narrowed(search: _Search, uniform: float, rounds: int) -> int | None:
     found: dict[int, float] = {0: math.inf}
 
     def above(number: int) -> float:
-        """Log ratio of the found excess over the uniform epsilon to the allowed excess."""
+        """Logarithm of a ratio of excesses over the uniform epsilon: the found excess by the allowed one."""
         if number not in found:
             found[number] = _excess(search, uniform, number)
             if search.progress is not None:
@@ -349,7 +349,7 @@ def _between(above: Callable[[int], float], low: int, rounds: int) -> int:
 
 
 def _excess(search: _Search, uniform: float, number: int) -> float:
-    """Log excess of epsilon after these rounds; positive if they are not enough.
+    """Logarithm of epsilon's excess after these rounds, by the allowed excess; positive if the rounds are not enough.
 
     It is about linear in the rounds, as laws converge exponentially.
     """
@@ -369,7 +369,7 @@ def _excess(search: _Search, uniform: float, number: int) -> float:
 
 
 def _enough_for_parts(search: _Search) -> int | None:
-    """Number of rounds enough for each part with a gain; None if no number is, or for too many parts.
+    """Number of rounds that is enough in each part that gains from shuffling; None if unknown or for too many parts.
 
     Where reports get lost, what is the fewest for one part may be too many for another, whose people are fewer then.
     """

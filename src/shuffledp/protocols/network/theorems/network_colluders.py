@@ -122,7 +122,7 @@ class NetworkColluders(_BesideColluders):
     citation = "uniform shuffling of honest people's reports that have met no colluder"
 
     def hidings(self, walks: "WalkFacts") -> "tuple[Hiding, ...]":
-        """Hidings of the first round of an overlay, and of each round where colluders are known."""
+        """Hidings of one report: by each round where colluders are known, and by the first round of an overlay."""
         if not 0 < walks.num_colluding < walks.num_users:
             return ()
         from shuffledp.protocols.network.laws.walk_collusion import Crowd, Hiding
@@ -162,7 +162,7 @@ class NetworkOnion(_BesideColluders):
     citation = "uniform shuffling of the reports that honest people pass to honest people in the same round"
 
     def hidings(self, walks: "WalkFacts") -> "tuple[Hiding, ...]":
-        """Hiding of all rounds together."""
+        """Hiding of one report by all rounds of an overlay together; empty where the theorem does not apply."""
         if not (walks.onion and walks.sizes and 0 < walks.num_colluding < walks.num_users and not walks.dropout):
             return ()
         return (_worst_hiding(walks, walks.num_rounds),)

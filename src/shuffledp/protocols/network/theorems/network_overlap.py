@@ -61,7 +61,7 @@ _DeltaOfSize = Callable[[ProtocolModel, int], Curve]
 
 @dataclass(frozen=True, slots=True)
 class Hidden:
-    """Chances by which a law Q hides the victim: to be exposed alone, and that another person hides the victim.
+    """Hiding of the victim by a law Q: the chance to be alone, and each other person's chance to hide the victim.
 
     ``most`` is the largest number of them that counts.
     """
@@ -277,7 +277,7 @@ def _num_blocks(others: int, hidden: Hidden, precision: Precision) -> int:
 
 
 def _uniform_delta(model: ProtocolModel, size: int) -> Curve:
-    """Delta D of a uniform shuffle of this size: the smallest of all theorems, without charges for remainders."""
+    """Delta D of a uniform shuffle of this size: the smallest of any theorem, without charges for remainders."""
     uniform = uniform_model(model, size)
     if _remainder(model):
         return _PAIR.pair(uniform).curve

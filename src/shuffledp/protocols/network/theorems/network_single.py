@@ -89,7 +89,7 @@ class NetworkSingle(Theorem):
         return smallest_below(curve, level=delta, limit=epsilon0, guess=guess, tolerance=1e-5)
 
     def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
-        """Delta by the best blanket, in each for the worst pair of inputs; at most the local delta."""
+        """Delta by the best of several blankets, each at its worst pair of inputs; at most the local delta."""
         walks = walks_of(model)
         if walks is None or not self.applies(model, delta=_ANY_DELTA):
             return 1.0
@@ -105,14 +105,14 @@ class NetworkSingle(Theorem):
 
 
 def _digits(delta: float) -> int:
-    """Number of digits d that fits this delta, for a chance eta = 10^-d that reports are badly spread."""
+    """Number of digits d at which bad allocations of reports, of chance eta = 10^-d, add little to this delta."""
     return min(max(math.floor(_DIGITS - math.log10(max(delta, 1e-300))), _FEWEST_DIGITS), _MOST_DIGITS)
 
 
 def _bound(
     model: ProtocolModel, walks: "WalkFacts", families: list[tuple[ReportLaw, ...]], digits: int, epsilon: float
 ) -> float:
-    """Delta: bound of the good allocations, plus the chance of the bad ones."""
+    """Delta: the bound for good allocations of reports, plus the chance of the bad allocations."""
     weights, bad = _allocated(walks, digits)
     found = min((max(_replaced(weights, law, epsilon) for law in laws) for laws in families), default=1.0)
     return min(1.0, (found + bad * LocalOnly().delta(model, epsilon=epsilon)) * (1 + 1e-12))

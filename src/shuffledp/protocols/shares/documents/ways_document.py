@@ -1,4 +1,4 @@
-"""Ways to a mean or a sum on the page of a plan: error against people, beside costs and trust."""
+"""Ways to a mean or a sum, on the page of a plan: error by number of people, beside costs and trust."""
 
 import math
 from collections.abc import Iterable
@@ -53,7 +53,7 @@ class _Asked:
         return "sum" if self.section.unit_of(2) > 1 else "mean"
 
     def errors(self, way: WayToSum) -> tuple[float, ...]:
-        """Errors of a way against people, in units of the statistic."""
+        """Errors of a way for each number of people, in units of the statistic."""
         people = crowds_around(self.people)
         return tuple(error * self.section.unit_of(users) for users, error in zip(people, way.errors, strict=True))
 

@@ -66,7 +66,7 @@ def discrete_gaussian(variance: float, count: int, *, source: RandomSource | Non
 
 
 def _settled(word: int, first: NDArray[np.uint64], second: NDArray[np.uint64], source: RandomSource) -> int:
-    """Number of thresholds at or below a number, for which 64 further random bits are drawn."""
+    """Number of thresholds at or below a random 128-bit number: ``word``, and 64 further bits drawn here."""
     further = int(source.words(1)[0])
     return sum((int(high), int(low)) <= (word, further) for high, low in zip(first, second, strict=True))
 

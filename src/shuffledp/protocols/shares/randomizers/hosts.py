@@ -22,7 +22,7 @@ MOST_HOSTS = 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hosts(Described):
-    """Hosts that shuffle shares, with equally many shares of every value each.
+    """Hosts that shuffle shares; each gets equally many shares of every value.
 
     Args:
         number: of hosts, S; from 1 to 1024.
@@ -142,7 +142,7 @@ class HostedShareModel(ShareModel):
 
     @property
     def messages_per_round(self) -> int:  # type: ignore[override]  # a plain attribute of the base, computed here
-        """Number of messages of each person in one round: one, or all of a value at a host."""
+        """Number of messages of each person in one round: one, or all messages of a value at one host."""
         return self.hosts.messages_per_buffer(self.num_shares)
 
     @property

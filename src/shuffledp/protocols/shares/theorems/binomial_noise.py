@@ -146,7 +146,7 @@ class CountedBitsUniform(_CountedBits):
     kind = Kind.EXACT
 
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
-        """Hypotheses: counted bits, one uniform shuffle of all messages, and no uncounted people."""
+        """Hypotheses: counted bits, one uniform shuffle of all messages, and that all people's coins count."""
         del delta
         counted = _counted(model)
         if not counted.holds:

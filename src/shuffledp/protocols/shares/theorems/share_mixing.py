@@ -73,7 +73,9 @@ def log_mixing_bound(
     shares_per_buffer: int = 1,
     told_buffers: int = 0,
 ) -> float:
-    """Logarithm of an upper bound on E[q^(C-1)] - 1 over all laws of the buffers, by the theorem above.
+    """Logarithm of an upper bound on g(n), the theorem's distance from perfect mixing, for all laws of the buffers.
+
+    That is an upper bound on E[q^(C-1)] - 1 over these laws.
 
     Guarantees:
         1. At least log g(n) of the exact recursion, and g(n) is at least the expectation of every such protocol.
@@ -133,7 +135,7 @@ def _few(weights: BufferWeights) -> int:
 
 
 def _exact_of(largest: int, weights: BufferWeights, log_modulus: float) -> Floats:
-    """Upper bounds on log(h(N) - 1) for N = 1 .. largest, by the recursion with sums G term by term."""
+    """Upper bounds on log(h(N) - 1), h as in the theorem, for N = 1 .. largest; all sums G are taken term by term."""
     log_g, log_h = np.full(largest, -np.inf), np.zeros(largest)
     for users, ways, weight in weights.numbers(largest):
         log_g[users - 1] = _up(log_modulus + log_sum(ways + weight + log_h[: users - 1][::-1]))
@@ -164,7 +166,7 @@ def _exact(largest: int, rounds: int, closeness: float, log_modulus: float) -> F
 
 
 class _Cells:
-    """Upper bounds H on log h, for cells of numbers: single numbers first, then growing ranges."""
+    """Upper bounds on log h(N), h as in the theorem, for cells of numbers N: single numbers, then growing ranges."""
 
     def __init__(self, num_users: int, weights: BufferWeights, log_modulus: float, exact: Floats) -> None:
         self.weights, self.log_modulus = weights, log_modulus
@@ -185,7 +187,7 @@ class _Cells:
         return self._sums(self.first.size - 1).known
 
     def _bound(self, cell: int, before: "_Slope") -> tuple[float, "_Slope"]:
-        """Bound on log h for all numbers of a cell, with the slope of its fall."""
+        """Bound on log h(N) for all numbers N of a cell, with the slope of its fall."""
         sums = self._sums(cell)
         length = self.final[cell] - self.first[cell] + 1
         known = np.logaddexp(0.0, sums.known)
@@ -230,12 +232,12 @@ class _Sums:
 
     @property
     def own(self) -> float:
-        """Logarithm of Y."""
+        """Logarithm of the factor Y in the bound h(N) <= K + Y max h(M), over smaller M of the cell."""
         return _up(log_sum(self.part_small))
 
     @property
     def known(self) -> float:
-        """Logarithm of K - 1."""
+        """Logarithm of K - 1, for the constant K in the bound h(N) <= K + Y max h(M), over smaller M of the cell."""
         return _up(float(np.logaddexp(self.rest_small, log_sum(self.part_small + self.since))))
 
 
@@ -250,12 +252,12 @@ class _Slope:
 
     @property
     def top(self) -> float:
-        """Largest value in the cell, as a logarithm."""
+        """Logarithm of the bound's largest value in the cell."""
         return _up(float(np.logaddexp(self.settled, self.falling)))
 
     @property
     def end(self) -> float:
-        """Value just after the cell, as a logarithm."""
+        """Logarithm of the bound's value just after the cell."""
         return _up(float(np.logaddexp(self.settled, self.falling - self.rate * self.length)))
 
     def followed_by(self, sums: _Sums, length: float) -> "_Slope":

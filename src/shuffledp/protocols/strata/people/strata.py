@@ -147,7 +147,7 @@ def _classes(region: Integers, weights: Floats, most: int) -> tuple[Integers, In
 
 
 def _ends(weights: Floats, most: int) -> list[int]:
-    """End of each class of ascending weights: the changes of weight nearest to equal class sizes."""
+    """Ends of the classes of ascending weights, at the changes of weight nearest to equal class sizes."""
     people, parts = len(weights), np.arange(1, most) * len(weights) / most
     ties = np.append(np.flatnonzero(np.diff(weights)) + 1, people)
     after = np.searchsorted(ties, parts)
