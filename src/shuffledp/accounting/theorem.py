@@ -160,7 +160,7 @@ def inside_unit(delta: float) -> float:
 
 
 def fake_senders(model: ProtocolModel, *, shuffled: bool = True) -> tuple[Hypothesis, ...]:
-    """Hypothesis: no more reports are by fake senders than the model counts; empty where the model counts none.
+    """Hypothesis: fake senders send at most the number of reports that the model counts; empty if it counts none.
 
     No hypothesis where no senders are fake. Where others hide an answer, what is in fake reports does not depend on it.
     """

@@ -256,7 +256,7 @@ def by_sampling(
 
 
 def _hardly_exceeded(chances: Floats, relative: Floats, slots: Slots) -> float:
-    """Bound that any guess's sum exceeds with a chance of at most exp(-46); no larger than one report is worth."""
+    """Level that a guess's sum exceeds with a chance of at most exp(-46); at most the worth of a single report."""
     mean = chances @ relative
     centered = relative - mean
     squares = sum(count * weight**2 for weight, count in slots)

@@ -333,7 +333,7 @@ class _Loads:
         return np.where(possible[:, None], np.exp(log_size) * np.cos(phase), 0.0)
 
     def _largest_frequency(self) -> int:
-        """Largest frequency with a product above 1e-18.
+        """Largest frequency at which the product of characteristic functions may exceed 1e-18.
 
         For a unimodal truncated law |phi| <= mode / sin(angle / 2).
         """

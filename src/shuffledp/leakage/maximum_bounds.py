@@ -79,7 +79,7 @@ def _chernoff(chances: Floats, differences: Floats, slots: Slots) -> Floats:
 
 
 def by_pairs(small: Scores, slots: Slots, *, quick: bool = False) -> Interval:
-    """Bounds by pairs of guesses: upper by a sum over all guesses, lower by the best guess and one other.
+    """Bounds on the excess by pairs of guesses: upper by a sum over all guesses, lower by the best and one rival.
 
     A is the mean of all scores, or the best guess beforehand, plus the constant that is best for normal laws.
     """
@@ -112,7 +112,7 @@ def _moments(chances: Floats, differences: Floats, squares: float) -> tuple[Floa
 
 
 def by_fullest_bin(small: Scores, people: int) -> Interval | None:
-    """Bounds by bins with weighted and shifted loads, for a uniform shuffle in which each report favors one guess.
+    """Bounds on the excess by loads of bins, for a uniform shuffle in which each report favors one guess.
 
     Scores are taken for a number of the report, plus a number of the guess, plus a number where the report favors the
     guess. None where they are far from that, or the sum would take too long.
@@ -143,7 +143,7 @@ def by_fullest_bin(small: Scores, people: int) -> Interval | None:
 
 
 def by_heaviest(small: Scores, slots: Slots) -> Interval | None:
-    """Bounds by enumeration of the heaviest slots, with all other slots at their mean.
+    """Bounds on the excess by enumeration of the heaviest slots, with all other slots at their mean.
 
     From below also by a number of the heaviest slots as if they were equally heavy, which is a less concentrated law:
     the number for which the mean leaves out the least. None if not even one slot can be enumerated.

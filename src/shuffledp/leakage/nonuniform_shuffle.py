@@ -185,7 +185,7 @@ def _uniform(small: Scores) -> Callable[[int], float]:
 
 
 def _mixture_bound(uniform: Callable[[int], float], size: int, cost: float) -> float:
-    """Upper bound by convexity of the excess.
+    """Upper bound on the excess over all corners, since the excess is convex in the law of places.
 
     A corner with h heavy places mixes the uniform laws on all places and on h places.
 
@@ -209,7 +209,7 @@ def _mixture_bound(uniform: Callable[[int], float], size: int, cost: float) -> f
 
 
 def _normal_bound(small: Scores, size: int, cost: float) -> float:
-    """Upper bound by a normal law for a sum of independent terms, with a correction by third moments.
+    """Upper bound on the excess by a normal law for a sum of independent terms, plus a term of third moments.
 
     The correction is the sum of third moments over the variance.
 

@@ -172,7 +172,7 @@ def seen_through(
     method: str = "auto",
     source: RandomSource | None = None,
 ) -> Vulnerability:
-    """Vulnerability to an uninformed adversary of reports through any channel and this shuffle."""
+    """Vulnerability of a person whose reports go through any channel and this shuffle, to an uninformed adversary."""
     if shuffle.is_uniform:
         return shuffled_vulnerability(prior, channel, gain, num_users=shuffle.num_users, method=method, source=source)
     return _by_places(shuffle, scores_of(channel, prior, gain), method, source, counts_right=gain is None)
@@ -279,7 +279,7 @@ def _by_places(
 
 
 def _by_windows(shuffle: ShuffleModel, found: Scores, *, counts_right: bool) -> Vulnerability:
-    """Upper bound for the least mixed people, by the best of the windows around them, or by one report."""
+    """Vulnerability of the least mixed people, as an upper bound by windows around them, or by one report."""
     check_mixtures(found)
     local, windows = _local(found), shuffle.position_windows()
     worst, reason = local.excess, "as if it were known which report is the target's"
@@ -317,7 +317,7 @@ def _in_any_order(shuffle: ShuffleModel, found: Scores) -> float:
 
 
 def _least(found: Scores, sizes: tuple[int, ...], costs: tuple[float, ...], local: float) -> float:
-    """Smallest upper bound by windows around one person; only promising windows are tried.
+    """Smallest upper bound on the excess by windows around one person; only promising windows are tried.
 
     Each bound is valid.
     """

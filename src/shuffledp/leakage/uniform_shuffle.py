@@ -225,7 +225,7 @@ def _automatic(small: Scores, slots: Slots, *, quick: bool) -> Best:
 
 
 def _between(small: Scores, slots: Slots, *, quick: bool) -> Interval:
-    """Bounds by fullest bins or by pairs of guesses, or the tighter ends of both."""
+    """Bounds on the excess by fullest bins or by pairs of guesses, or the tighter ends of both."""
     people = sum(count for _, count in slots)
     bins = None
     if len(slots) == 1 and people <= (_QUICK_BINS if quick else _MOST_BINS):

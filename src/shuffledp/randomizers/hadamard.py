@@ -248,7 +248,7 @@ def _most_odd(numbers: int) -> int:
 
 
 def _most_uneven(numbers: int, limit: int) -> int:
-    """Largest count, over masks, of numbers below ``numbers`` that share an even (or odd) number of ones with it.
+    """Largest count, over masks, of numbers below ``numbers`` that share an even (or odd) number of ones with a mask.
 
     For masks from 1 to below ``limit``, a power of two.
     """

@@ -178,7 +178,7 @@ class RespondedRangeModel(RangeModel):
         return self.response.guarantee
 
     def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
-        """Check of the one column ``value``: the index of a number of the response."""
+        """Check of the one column ``value``: which of the response's numbers was reported, as an index."""
         self.response.check(columns)
 
     @property

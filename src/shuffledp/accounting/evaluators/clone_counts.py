@@ -97,7 +97,7 @@ class ClonePair:
         return min(float(law.most @ deltas) * (1 + error) + law.outside + SMALLEST, 1.0)
 
     def given(self, clones: Floats, epsilon: float) -> tuple[Floats, float, Floats]:
-        """Probability b_c(k) for each number of clones c, and the gain and the loss that multiply it.
+        """For each number of clones, the numbers that give its delta: a probability, times the gain less the loss.
 
         The factor is the gain less the loss.
         """

@@ -94,7 +94,7 @@ class WeightedSum:
 
     @cached_property
     def _tilted(self) -> Floats:
-        """Tilted probabilities of the atoms; shape (classes, atoms)."""
+        """Tilted probabilities of the values of G in each class; shape (classes, values)."""
         grown, total = self._grown(self.tilt)
         return np.asarray(grown / total[:, None])
 

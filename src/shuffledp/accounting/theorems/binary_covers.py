@@ -46,7 +46,7 @@ def _channel(local: LocalModel) -> BinaryChannel | None:
 
 
 def _states_the_loss(local: LocalModel, first: float, second: float) -> bool:
-    """Whether the stated loss equals a symmetric channel's loss, or exceeds it by a few late digits."""
+    """Whether the stated loss equals a symmetric channel's loss, or exceeds it in a few late digits only."""
     loss = abs(math.log(first) - math.log(second)) if min(first, second) > 0 else math.inf
     return -1e-15 <= (local.epsilon0 - loss) / (1 + local.epsilon0) <= _LATE_DIGITS
 

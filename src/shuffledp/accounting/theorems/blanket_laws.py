@@ -154,7 +154,7 @@ def _moderate_or_infinite(model: ProtocolModel) -> Hypothesis:
 
 
 def _own_law(model: ProtocolModel) -> Hypothesis:
-    """Hypothesis: no theorem about two densities covers the reports as well."""
+    """Hypothesis: the reports do not have two levels of density without overlap, which other theorems cover."""
     shape = model.local.two_level
     requirement = "a law that two levels without overlap do not describe"
     value = "other reports" if shape is None else f"two levels with overlap={shape.overlap:.6g}"

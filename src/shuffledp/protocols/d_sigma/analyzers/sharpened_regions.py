@@ -27,7 +27,7 @@ GAUSSIAN = "Gaussian noise damps fine detail exponentially, and no estimate brin
 
 class _Displacing(Protocol):
     def prepare(self) -> Any:
-        """Order and blocks."""
+        """Reference order and its blocks, as the shuffler prepared them."""
 
     def draw_ranks(self, *, source: Any = None) -> Integers:
         """Secret permutation of ranks."""

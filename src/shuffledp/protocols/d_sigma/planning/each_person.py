@@ -100,7 +100,7 @@ def _named_each_gaussian(shuffler: NoisySortShuffler, epsilon0: float) -> Floats
 
 
 def _summed(counts: NDArray[np.int32], kept: Floats, people: Integers, chance: Integers) -> Floats:
-    """Sum over distances of the number of others there times the entry of ``kept`` for the person's chance."""
+    """Sum over distances: the number of others at a distance, times the entry of ``kept`` for the person's chance."""
     parts = np.array_split(np.arange(people.size), max(1, people.size // _AT_ONCE))
     return np.concatenate([np.einsum("ij,ij->i", counts[people[part]], kept[chance[part]]) for part in parts])
 
@@ -206,7 +206,7 @@ def common_each(shuffler: SlotShuffler, targets: int, epsilon0: float, delta: fl
 
 
 def _from_rank_on(found: Floats, starts: Integers, targets: int) -> Floats:
-    """Value for the k people from each rank on; near the end of a block, for the last k people of the block."""
+    """Values of ``found`` for the k people from each rank on; near a block's end, for the block's last k people."""
     last = np.repeat(starts[1:], np.diff(starts)) - targets
     first = np.repeat(starts[:-1], np.diff(starts))
     return np.asarray(found[np.maximum(np.minimum(np.arange(found.size), last), first)])

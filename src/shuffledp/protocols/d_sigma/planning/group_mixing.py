@@ -256,7 +256,7 @@ def _shares(
 
 
 class _Drawn(NamedTuple):
-    """Measures of a few draws of ranks, held in memory in parts."""
+    """Displacements of reports and shares kept by groups, from a few drawn shuffles."""
 
     moved: Integers  # how many reports moved by 0, 1, 2, ... ranks
     measured: Integers  # the ranks at which distances are measured,
@@ -265,7 +265,7 @@ class _Drawn(NamedTuple):
 
 
 def _drawn(groups: Groups, numbers: list[int], shuffler: SlotShuffler) -> _Drawn:
-    """Measures of shuffles drawn with fixed seeds, with shares for the groups ``numbers``."""
+    """Displacements and shares kept by the groups ``numbers``, from shuffles drawn with fixed seeds."""
     order = shuffler.prepare().order
     num_draws = _DRAWS if order.size <= _MANY else _DRAWS_OF_MANY
     members = list(map(partial(ranks_of, lay(groups, order)), numbers)) if numbers else []

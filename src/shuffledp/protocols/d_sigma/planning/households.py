@@ -194,7 +194,7 @@ def _tails(crowds: Integers, size: int, at_least: int, kappas: Floats) -> Floats
 def _by_group(shuffler: SlotShuffler, model: ProtocolModel, members: Integers, wins: int) -> Floats:
     """Chances of naming a household's slots by the pure loss of a group that holds it: more than half, and all slots.
 
-    The group is the own one of the first member; 1 where it does not hold all members. Shape (2, households).
+    The group is the first member's own; 1 where it gives no bound. Shape (2, households).
     """
     groups, size = getattr(shuffler, "groups", None), members.shape[1]
     pure = float(getattr(model.shuffle, "pure_loss", math.inf))

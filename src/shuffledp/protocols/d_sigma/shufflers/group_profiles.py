@@ -233,7 +233,7 @@ def _stretched(distances: Floats, scale: float) -> LossProfile:
 def _largest_scale(
     profile: Callable[[float], Profile], known: float, guess: float, budget: tuple[float, float]
 ) -> float:
-    """Largest scale, found by secants, whose loss profile is within (alpha, delta); the scale ``known`` is one."""
+    """Largest scale, found by secants, whose loss profile is within (alpha, delta), as that of ``known`` is."""
     alpha, delta = budget
     low, high, at = known, math.inf, max(guess, known * (1 + _CLOSE))
     for _ in range(_ROUNDS):

@@ -101,7 +101,7 @@ def least_window_costs(at: Floats, blocks: NDArray[np.int64], size: int, togethe
 
 
 def _least_of_runs(values: Floats, length: int) -> Floats:
-    """Minimum of each run of this length."""
+    """Minimum of each run of ``length`` successive values."""
     done, least = 1, values
     while done < length:
         step = min(done, length - done)

@@ -16,7 +16,7 @@ _WEIGHT = 3.0  # of hiding beside showing, or the other way round, in what is no
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting(Described):
-    """Setting of a shuffle: mechanism, loss inside groups, and reach of the groups.
+    """Setting of a shuffle: mechanism, loss inside groups, and radius (or number of neighbors) of the groups.
 
     Args:
         mechanism: one of "no shuffle", "uniform shuffle", "mallows", "mallows, with delta", "noisy-sort, laplace",

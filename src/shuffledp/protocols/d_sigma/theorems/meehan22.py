@@ -190,7 +190,7 @@ class ReidentificationBound(Described):
 
     @property
     def success(self) -> float:
-        """Largest probability of naming enough slots; an average over releases if there is a remainder."""
+        """Largest probability of naming enough slots; on average over possible views if there is a remainder."""
         share = self.odds / (1 + self.odds) if self.odds < math.inf else 1.0
         return min(1.0, rounded_up(share + (1 - share) * self.remainder))
 

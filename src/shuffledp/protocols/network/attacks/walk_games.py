@@ -239,7 +239,7 @@ class WalkReader:
 
 
 def _handing_in(others: Floats, most: int) -> tuple[Floats, Floats]:
-    """Chance at each place that a report held there is handed in, and expected share of dummies in its absence.
+    """Chance at each place that a held report is handed in, and expected share of dummies where it is not held.
 
     Of N others, Poisson distributed: E min(1, B / (1 + N)), where E 1 / (1 + N) = (1 - exp(-mean)) / mean; and
     E max(0, B - N) / B.

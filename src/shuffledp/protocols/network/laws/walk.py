@@ -66,7 +66,7 @@ class WalkRules(HandIn):
 
     @property
     def chances(self) -> dict[str, float]:
-        """Chances of a round, by name."""
+        """Chances of the events in one round, by name: laziness, dropout, offline."""
         return {"laziness": self.laziness, "dropout": self.dropout, "offline": self.offline}
 
 

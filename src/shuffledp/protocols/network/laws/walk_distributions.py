@@ -211,7 +211,7 @@ def people_of(graph: Ways) -> int:
 
 
 def _walked(laws: Floats, graphs: Sequence[AnyRound], laziness: float, dropout: float) -> Floats:
-    """Laws after these rounds; one law, or one in each column."""
+    """Position laws after these rounds; one law, or one in each column."""
     validate.probability(laziness=laziness, dropout=dropout)
     for matrix in transitions(graphs):
         laws = one_round(matrix, laws, laziness)

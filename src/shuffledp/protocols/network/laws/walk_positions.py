@@ -241,7 +241,7 @@ def position_bounds(
 
 
 def _count(held: Floats, laws: Floats) -> None:
-    """Add independent reports, one by one, to the laws of the numbers held."""
+    """Add independent reports, one by one, to the laws of the number of reports held at each place."""
     for law in laws:
         stay = 1 - law
         more = held[:-1] * law

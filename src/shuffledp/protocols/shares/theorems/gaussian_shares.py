@@ -201,7 +201,7 @@ def _rounds(local: GaussianShareModel, shuffle: ShuffleModel) -> Hypothesis:
 
 
 def _but_for(local: GaussianShareModel) -> str:
-    """Words for the rounds without a promise."""
+    """Words for the rounds whose imperfection must be promised."""
     if local.told_rounds:
         return "in those that are not told"
     return "in every buffer" if local.messages_per_round > 1 else "for all but one of each block"
