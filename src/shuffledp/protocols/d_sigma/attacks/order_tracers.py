@@ -132,7 +132,7 @@ def tell_orders(
         return None
     ranks, profile, broken, size = target
     remainder = min(profile.delta(0.0), math.tanh(profile.pure / 2))
-    needed = guesses_to_tell(remainder, broken.delta(0.0), level=1 - confidence)
+    needed = _guesses_needed(remainder, broken.delta(0.0), confidence)
     count = trials or max(_FEWEST, min(_MOST, math.ceil(_MARGIN * min(needed, _MOST))))
     chance = min((1 + remainder) / 2, 1.0)
     check_counting(chance, count, confidence)
@@ -166,6 +166,20 @@ def guesses_to_tell(claimed: float, true: float, *, level: float, power: float =
         return 10**12
     reach = float(ndtri(1 - level) + ndtri(power))
     return math.ceil((1 - true**2) * reach**2 / (true - claimed) ** 2)
+
+
+def _guesses_needed(claimed: float, true: float, confidence: float) -> int:
+    """Number of guesses after which the exact two-sided limits refute the claim with probability 90%."""
+    from scipy.stats import binom  # slow to import
+
+    tail = (1 - confidence) / 2
+    count = guesses_to_tell(claimed, true, level=tail)
+    while count < _MOST:  # beyond it the normal approximation errs by less than a hundredth
+        refuting = binom.isf(tail, count, min((1 + claimed) / 2, 1.0))
+        if binom.sf(refuting, count, min((1 + true) / 2, 1.0)) >= _POWER:
+            break
+        count += 1 + count // 50
+    return count
 
 
 def _soonest(claim: SlotShuffler) -> tuple[Integers, Profile, Profile, int] | None:
