@@ -1,4 +1,4 @@
-"""Accountant: the tightest theorem that applies to a protocol at a delta, and reasons why others do not.
+"""Accountant: the tightest theorem that applies to a protocol at a delta, and reasons why other theorems do not.
 
 Three recipes. A number, from a public description alone:
 
@@ -223,7 +223,7 @@ def may_be_sharper(model: ProtocolModel, *, delta: float) -> bool:
 
 
 def why_not_sharper(model: ProtocolModel, *, delta: float) -> str:
-    """Reason why slow theorems, which take seconds, cannot sharpen the bound; "" if one may.
+    """Reason why slow theorems, which take seconds, cannot sharpen the bound; "" if a slow theorem may.
 
     It is the hypothesis that fails for the first slow theorem, which is about any randomizer; "" too if no bound is
     loose.

@@ -301,7 +301,7 @@ def with_curves(model: ProtocolModel, delta: float, published_only: bool = False
 
 
 def _tightest(theorems: Sequence[Theorem], model: ProtocolModel) -> Theorem:
-    """Theorem with the smallest delta at epsilon 0, from a list of at least one."""
+    """Theorem with the smallest delta at epsilon 0, from a list of one theorem or more."""
     if len(theorems) == 1:
         return theorems[0]
     return min(theorems, key=lambda theorem: theorem.delta_at(model, epsilon=0.0))

@@ -1,4 +1,4 @@
-"""Lower bounds on epsilon, and the check that no upper bound is below one of them.
+"""Lower bounds on epsilon, and the check that no upper bound is below a lower bound.
 
 A false theorem among those that promise would be the answer of `account` at once, since the smallest epsilon is
 stated. So whatever is promised is held to every lower bound that applies. Solving a lower bound for epsilon takes some

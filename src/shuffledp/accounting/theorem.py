@@ -79,7 +79,7 @@ class Theorem(ABC):
         return self.guarantee(model, delta=delta), ()
 
     def may_gain(self, model: ProtocolModel, *, delta: float, known: float) -> bool:
-        """Whether a slow theorem can prove an epsilon noticeably below the known one. Slow theorems take seconds."""
+        """Whether a slow theorem can prove an epsilon noticeably below ``known``. Slow theorems take seconds."""
         return True
 
     def trust(self, model: ProtocolModel) -> tuple[Trust, ...]:
@@ -255,7 +255,7 @@ def small_epsilon0(model: ProtocolModel, *, delta: float, formula: str, exp_limi
 
 
 def small_channel(local: LocalModel, *, most_inputs: int) -> Floats | None:
-    """Channel matrix of the randomizer, with equivalent outputs merged; None if there is no small one.
+    """Channel matrix of the randomizer, with equivalent outputs merged; None if there is no small matrix.
 
     Of a larger domain only the size is read: its channel would take seconds and a hundred megabytes.
     """
@@ -317,7 +317,7 @@ class EvaluatedTheorem(Theorem):
         return min(self.evaluator(model).delta(epsilon) * (1 + self.guard), 1.0)
 
     def curve(self, model: ProtocolModel, *, epsilons: Floats) -> Floats:
-        """Curve of delta that the evaluator finds; without a fast one, `delta_at` at each epsilon."""
+        """Curve of delta that the evaluator finds; without a fast curve, `delta_at` at each epsilon."""
         if not self.is_vectorized:
             return super().curve(model, epsilons=epsilons)
         if not self.applies(model, delta=_ANY_DELTA):

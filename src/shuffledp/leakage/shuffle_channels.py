@@ -173,7 +173,7 @@ def reduced_independent_channel(local: Channel, num_users: int) -> Channel:
 
 
 def cascade(first: Channel, *others: Channel) -> Channel:
-    """Cascade of channels: each accepts the outputs of the one before it.
+    """Cascade of channels: each accepts the outputs of the channel before it.
 
     Args:
         first: what the secret goes into.

@@ -65,7 +65,7 @@ class _Tilted:
 def mean_positive_part(
     values: Floats, masses: Floats, users: int, *, errors: Floats | None = None, tolerance: float = 1e-4
 ) -> tuple[float, float]:
-    """Lower and upper bound on E[(G_1 + ... + G_n)_+] / n; the lower one is 0 or more.
+    """Lower and upper bound on E[(G_1 + ... + G_n)_+] / n; the lower bound is 0 or more.
 
     ``masses`` are the probabilities of the values of G; what is missing to 1 is on the value 0. Each value may be wrong
     by ``errors``, or by rounding in the last place. An infinite tolerance asks for one pass, which mostly gives 1e-4.

@@ -281,7 +281,7 @@ class LawFamily:
         return max(best, self.laws[place].deltas(epsilon, self.users, tolerance=tolerance)[0])
 
     def epsilon_above(self, delta: float) -> float:
-        """Epsilon at which the delta of every pair is at most the given one.
+        """Epsilon at which the delta of every pair is at most the given delta.
 
         It is close to the least such epsilon, never below it.
         """
@@ -293,7 +293,7 @@ class LawFamily:
         return worst
 
     def epsilon_below(self, delta: float, *, start: float = 0.0) -> float:
-        """Epsilon at which some pair's delta exceeds the given one; else ``start``.
+        """Epsilon at which the delta of some pair exceeds the given delta; else ``start``.
 
         It is close to the largest such epsilon, never above it.
         """

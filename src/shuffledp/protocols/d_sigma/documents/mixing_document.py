@@ -189,7 +189,7 @@ def _table_of_shuffles(outcome: ColumnOutcome, mixing: Mixing, section: GroupsSe
 
 
 def _losses_of_order(outcome: ColumnOutcome, mixing: Mixing) -> tuple[str, str, str, str]:
-    """Row of the loss of the order inside a group: without a shuffle, with this one, with a uniform one.
+    """Row of the loss of the order inside a group: without a shuffle, with this shuffle, with a uniform shuffle.
 
     Without a shuffle it is the loss of randomizing, which is the most.
     """

@@ -153,7 +153,7 @@ def from_spectrum(
 
 @dataclass(frozen=True)
 class GaussianProfile:
-    """Loss profile of a Gaussian sort on one group, that of a Gaussian mechanism: squares of mu add up over releases.
+    """Loss profile of a Gaussian sort on one group, as of a Gaussian mechanism: squares of mu add up over releases.
 
     Args:
         mu: root of the sum of squared moves when the group is reversed, in units of the noise, times that of the number

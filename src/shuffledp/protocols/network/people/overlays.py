@@ -298,7 +298,7 @@ def _root(number: int, degree: int) -> int:
 
 
 def check_sizes(num_users: int, sizes: Sequence[int]) -> None:
-    """Refuse group sizes that do not fit this number of people; the error names possible ones."""
+    """Refuse group sizes that do not fit this number of people; the error names possible sizes."""
     integer_at_least(2, num_users=num_users)
     instance_of(Sequence, sizes=sizes)
     if not sizes:

@@ -1,4 +1,4 @@
-"""Hand-in after a walk: the gate, the chosen reports, and dummies in place of missing ones."""
+"""Hand-in after a walk: the gate, the chosen reports, and dummies in place of missing reports."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, cast

@@ -162,7 +162,7 @@ class RandomWalkShuffleModel(WalkFacts, ColludingShuffleModel):
 
 
 def _favoring(walks: RandomWalkShuffleModel) -> tuple[str, ...]:
-    """Remark that some people's reports may be handed in more often than others'."""
+    """Remark that some people's reports may be handed in more often than other people's reports."""
     if walks.protocol == "all" or not walks.num_rounds or walks.unlikeness <= _UNLIKE:
         return ()
     return (

@@ -296,7 +296,7 @@ def _blanket_delta(model: ProtocolModel, size: int) -> Curve:
 
 
 def _likely(model: ProtocolModel, walks: "WalkFacts", delta: float) -> tuple[float, float]:
-    """Starting points of a search for the least epsilon: one that is large enough, and a guess.
+    """Starting points of a search for the least epsilon: an epsilon that is large enough, and a guess.
 
     The first is surely large enough, if it is below epsilon0.
     """

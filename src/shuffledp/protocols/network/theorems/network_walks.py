@@ -72,7 +72,7 @@ def nobody_colludes(model: ProtocolModel) -> Hypothesis:
 
 
 def fresh_dummies(model: ProtocolModel) -> Hypothesis:
-    """Hypothesis: all people hand in equally many reports, with fresh dummies for missing ones."""
+    """Hypothesis: all people hand in equally many reports, with fresh dummies for missing reports."""
     walks = walks_of(model)
     dummies = None if walks is None else walks.dummy_model_among(model.local)
     made = "of no known randomizer" if dummies is None else f"of {dummies.kind!r}, epsilon0={dummies.epsilon0:.6g}"

@@ -1,4 +1,4 @@
-"""Calibration of counted bits: the fewest bits for a private sum with an error of at most the given one."""
+"""Calibration of counted bits: the fewest bits for a private sum whose error is at most the given error."""
 
 import math
 from bisect import bisect_left

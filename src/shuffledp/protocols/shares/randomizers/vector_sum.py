@@ -296,7 +296,7 @@ def _shares(secrets: NDArray[np.int64], model: VectorSumModel, source: RandomSou
 
 
 def as_bounded_vectors(values: ArrayLike, dimension: int, *, norm: float, clip: bool) -> NDArray[np.float64]:
-    """New array of vectors of length at most ``norm``; longer ones are shortened if ``clip``, else refused."""
+    """New array of vectors of length at most ``norm``; longer vectors are shortened if ``clip``, else refused."""
     vectors = as_rows(values, dimension)
     finite, long = np.isfinite(vectors).all(axis=1), lengths_of(vectors) > norm
     refused = ~finite if clip else ~finite | (lengths_of(vectors) > norm * (1 + _TOLERANCE))

@@ -101,7 +101,7 @@ class ImperfectShuffleModel(ColludingShuffleModel):
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """Remark on the assumed imperfection, and on the loss if the true one is larger."""
+        """Remark on the assumed imperfection, and on the loss if the true imperfection is larger."""
         what = "reports" if self.messages_per_round == 1 else "messages"
         messages = f"{what} of any two people" if self.messages_per_round == 1 else "messages of all people"
         delays = (

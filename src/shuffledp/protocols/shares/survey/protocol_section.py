@@ -158,7 +158,7 @@ class ProtocolSection(MeanQuestion):
         return curator_beside(protocol, stated, unit=self.unit_of(protocol.num_senders))
 
     def central_error(self, protocol: "ProtocolModel", delta: float) -> float:
-        """Standard error of a trusted curator at the epsilon and delta of the protocol; infinite without one."""
+        """Standard error of a trusted curator at the epsilon and delta of the protocol; infinity without a curator."""
         curator = self.curator_beside(protocol, account(protocol, delta=delta).guarantee)
         return math.inf if curator is None else curator.standard_error
 

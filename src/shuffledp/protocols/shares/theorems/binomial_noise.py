@@ -99,7 +99,7 @@ def _tail(coins: int, count: int) -> float:
 
 @lru_cache(maxsize=256)
 def _least_epsilon(coins: int, shift: int, delta: float) -> float:
-    """Least epsilon with a delta of at most the given one; infinite without one."""
+    """Least epsilon whose delta is at most the given delta; infinity if there is no such epsilon."""
     if coins == 0 or shifted_binomial_delta(coins, shift, math.inf) > delta:
         return math.inf
     # Up to all coins, the largest loss is that of the count of all coins: log C(coins, shift).
@@ -120,7 +120,7 @@ class _CountedBits(Theorem):
         return isinstance(model.local, BitSumModel)
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
-        """Least epsilon with a delta of at most the given one; infinite without one."""
+        """Least epsilon whose delta is at most the given delta; infinity if there is no such epsilon."""
         if not self.applies(model, delta=delta):
             return math.inf
         return _least_epsilon(*_coins_and_shift(model), delta) + self.added(model)
@@ -131,7 +131,7 @@ class _CountedBits(Theorem):
         return shifted_binomial_delta(*_coins_and_shift(model), left) if left >= 0 else 1.0
 
     def added(self, model: ProtocolModel) -> float:
-        """Loss that the buffer adds to that of the coins."""
+        """Loss that the buffer adds to the loss of the coins."""
         gamma = cast(float, model.shuffle.imperfection)
         return cast(BitSumModel, model.local).value_bits * gamma * (1 + 1e-15) if gamma else 0.0
 

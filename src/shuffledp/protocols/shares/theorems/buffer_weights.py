@@ -56,7 +56,7 @@ class BufferWeights:
 
     @property
     def rounds(self) -> int | None:
-        """Number of buffers, if each holds one share of a user; None if several."""
+        """Number of buffers, if each holds one share of a user; None otherwise."""
         return None if self.free or self.most_shares > 1 else sum(count * shares for shares, count in self.hiding)
 
     @property

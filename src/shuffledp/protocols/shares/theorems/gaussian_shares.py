@@ -50,7 +50,7 @@ def gaussian_curve(mu: float, epsilon: float) -> float:
 
 
 def not_gaussian(honest: int, share_variance: float, dimension: int) -> float:
-    """Bound on the log-ratio of the noise's density to that of a rounded Gaussian, over all coordinates.
+    """Bound on the log-ratio of the noise's density to a rounded Gaussian's density, over all coordinates.
 
     It is w in the text above.
     """

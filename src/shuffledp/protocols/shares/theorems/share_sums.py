@@ -75,7 +75,7 @@ class ShareSums(Theorem):
         return isinstance(model.local, self.reports)
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
-        """Least epsilon with a delta of at most the given one; infinite without one."""
+        """Least epsilon whose delta is at most the given delta; infinity if there is no such epsilon."""
         if not self.applies(model, delta=delta):
             return math.inf
         bound = self.bound(model)

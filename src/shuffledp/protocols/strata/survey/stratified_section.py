@@ -211,7 +211,7 @@ class StratifiedSection(ShufflerSection):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StrataPlan(FamilyPlan):
-    """Plan of the strata; of the smallest one if only the task is known.
+    """Plan of the strata, or of the smallest possible stratum if only the task is known.
 
     Args:
         smallest: people of the smallest stratum, the fewest with whom anything is released if only the task is known.
