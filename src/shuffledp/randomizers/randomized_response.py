@@ -104,7 +104,7 @@ class KaryRandomizedResponseModel(FrequencyModel):
 
     @property
     def two_level(self) -> TwoLevelLaw:
-        """Two-level law against the uniform law: the set of a value is that value."""
+        """Two-level law against the uniform law: a value's likely set holds just the value itself."""
         triple = 0.0 if self.domain_size >= 3 else None
         return TwoLevelLaw(share=1 / self.domain_size, overlap=0.0, triple=triple, union=1.0)
 

@@ -1,4 +1,4 @@
-"""Tails of the number of rightly named slots of k given people, for any attacker: Fisher's noncentral hypergeometric.
+"""Tails of the number of k people's slots that any attacker names rightly: Fisher's noncentral hypergeometric law.
 
 k people stand among r who may change places at a bounded cost. Whoever names k slots names J of theirs, and moving from
 J = j to j - 1 costs at most exp(kappa): the law of J is at most one with weights C(k, j) C(r - k, k - j) exp(kappa j).

@@ -152,7 +152,7 @@ def _tried(make: Callable[[Wanted, int], LocalModel], wanted: Wanted, users: int
 
 
 def _error(model: LocalModel | None, users: int) -> float:
-    """Standard error of the mean, with the largest variance of rounding for models of sums."""
+    """Standard error of the mean; for models of sums, with the largest variance that rounding can add."""
     if model is None:
         return math.nan
     if isinstance(model, SumModel):
