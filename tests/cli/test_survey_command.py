@@ -139,15 +139,18 @@ def test_a_sum_is_offered_first_and_says_in_bold_what_is_left_without_trust_befo
     asked = ("survey", "new", "Really?", "--people", 30, "--fakes", 0, "--mix", URL, "--epsilon0", 1)
     left = "If the mix and whoever has analyst.key work together, nothing is left"
     offered = shuffledp(*asked, "--output", "reports").out
-    assert "By --sum, a yes or no: +-13 points in place of +-34." in offered
-    assert offered.index(left) < offered.index("epsilon0 = 1: with 30 answers")
+    best = "Best asked as a sum: a share is known to +-13 points, in place of +-34 points."
+    assert best in offered
+    assert offered.index(best) < offered.index(left) < offered.index("epsilon0 = 1: with 30 answers")
+    assert "For that add --sum to the command." in offered
+    assert "as anybody who has the link could, reads that one" in " ".join(offered.split())
     done = shuffledp(*asked, "--output", "made", "--sum")
     assert done.code == 0, done.err
     assert f"WARNING: {left}" in done.out
     assert "WARNING: If one device lies, the result may be any number" in done.out
     assert "epsilon = 1, of a sum: with 30 answers a share is known to +-13 points." in done.out
     assert "15 of 30 people may stay away, and not one more" in done.out
-    assert "By --sum" not in done.out
+    assert "Best asked" not in done.out
     collection = played.collection
     assert (collection.minimum, collection.most) == (15, 30)
     assert collection.promised()[0].guarantee.epsilon <= 1.0
@@ -156,6 +159,50 @@ def test_a_sum_is_offered_first_and_says_in_bold_what_is_left_without_trust_befo
     assert "together could read your answer" in page
     told = shuffledp("collect", "show", "made/survey.collection").out
     assert "when it closes, if 15 people have answered; more than 30 cannot" in " ".join(told.split())
+
+
+def test_a_class_of_thirty_is_told_first_of_the_sum_though_nobody_said_who_is_real(inside, played):
+    offered = shuffledp("survey", "new", "Really?", "--people", 30, "--mix", URL, "--output", "made").out
+    said = " ".join(offered.split())
+    assert (
+        "Best asked as a sum: a share is known to +-7 points, in place of +-15 points. For that add --sum --fakes 0"
+        in said
+    )
+    assert said.index("Best asked") < said.index("epsilon0 = 2: with 30 answers")
+
+
+@pytest.mark.parametrize(("answer", "code"), [("y\n", 0), ("n\n", 2)])
+def test_at_a_terminal_the_sum_is_offered_before_anything_is_made(inside, played, monkeypatch, answer, code):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    asked = ("survey", "new", "How much?", "--number", "0:10000", "--people", 30, "--mix", URL, "--output", "made")
+    monkeypatch.setattr("sys.stdin", Terminal(answer))
+    done = shuffledp(*asked)
+    assert (done.code, (inside / "made").exists()) == (code, code == 0)
+    assert "Best asked as a sum: a mean is known to +-720, in place of +-1,800." in done.out
+    assert ("nothing was made. For that add --sum --fakes 0 to the command." in done.err) == (code == 2)
+    monkeypatch.setattr("sys.stdin", Terminal(""))
+    assert shuffledp(*asked[:-1], "other", "--reports").code == 0  # whoever chose is not asked
+
+
+def test_a_mean_wage_is_asked_by_one_command_as_a_sum_or_by_reports(inside, played):
+    asked = ("survey", "new", "What do you earn?", "--number", "0:10000", "--people", 30, "--fakes", 0, "--mix", URL)
+    done = shuffledp(*asked, "--sum", "--output", "made")
+    assert done.code == 0, done.err
+    assert "epsilon = 2, of a sum: with 30 answers a mean is known to +-720." in done.out
+    (column,) = played.collection.task.columns
+    assert (column.randomizer.kind, column.randomizer.ends) == ("split-and-mix", (0, 10000))
+    by_reports = shuffledp(*asked, "--reports", "--output", "reports").out
+    assert "epsilon0 = 2: with 30 answers a mean is known to +-1,800." in by_reports
+    assert played.collection.task.columns[0].randomizer.kind == "rounded-mean"
+    total = shuffledp(*asked, "--sum", "--total", "--output", "total").out
+    assert "a total is known to +-22,000" in total
+    assert "total must be left out without --sum" in refused(2, *asked, "--total", "--output", "none")
+    assert "the least and the largest number that counts" in refused(2, *asked, "--number", "high", "--output", "none")
+    assert "must be a range of numbers" in refused(2, *asked, "--number", "9:1", "--output", "none")
+    assert "--answers must be left out with --number" in refused(2, *asked, "--answers", "A,B", "--output", "none")
 
 
 def test_an_open_survey_knows_nobody_by_name_and_a_page_elsewhere_has_to_be_put_there(inside, played):

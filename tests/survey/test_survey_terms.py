@@ -2,18 +2,14 @@
 
 import tomllib
 
+import numpy as np
 import pytest
 
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.survey import Task
+from shuffledp.survey.asked_questions import AskedQuestion, questions_in
 from shuffledp.survey.planning.task_planning import plan
-from shuffledp.survey.survey_terms import (
-    AskedQuestion,
-    SurveyTerms,
-    epsilon0_for,
-    minimum_for,
-    questions_in,
-)
+from shuffledp.survey.survey_terms import SurveyTerms, epsilon0_for, minimum_for
 
 COPIED = AskedQuestion("Have you copied homework this year?", ("No", "Yes"))
 
@@ -126,6 +122,27 @@ def test_questions_come_from_a_file_and_everything_else_in_it_is_refused(tmp_pat
             questions_in(file)
 
 
+def test_numbers_and_totals_come_from_a_file_too(tmp_path):
+    file = tmp_path / "questions.toml"
+    file.write_text(
+        '[[question]]\ntext = "A?"\nanswers = ["x", "y"]\ntotal = true\n'
+        '[[question]]\ntext = "B?"\nlower = 0\nupper = 9.5\n'
+    )
+    assert questions_in(file) == (AskedQuestion("A?", ("x", "y"), total=True), AskedQuestion("B?", ends=(0.0, 9.5)))
+    for wrong in (
+        "lower = 1",
+        'lower = 0\nupper = "9"',
+        "lower = false\nupper = 9",
+        'answers = ["x", "y"]\ntotal = 1',
+        "lower = 9\nupper = 1",
+        "lower = 0\nupper = inf",
+        'answers = ["x", "y", "z"]\ntotal = true',
+    ):
+        file.write_text(f'[[question]]\ntext = "A?"\n{wrong}\n')
+        with pytest.raises(InvalidParameterError):
+            questions_in(file)
+
+
 @pytest.mark.parametrize(
     "other", ['kind = "open"\nlength = 8', 'options = ["a", "b"]', "edges = [0, 1]", 'after = "A? = x"']
 )
@@ -137,6 +154,22 @@ def test_other_kinds_of_questions_are_refused_with_the_way_to_ask_them(tmp_path,
     assert "`shuffledp init` writes one" in str(caught.value)
 
 
+WAGE = AskedQuestion("What do you earn?", ends=(0.0, 10_000.0))
+
+
+def test_the_mean_of_numbers_by_reports_is_known_so_far_for_the_answers_that_are_worst():
+    known = terms(questions=(WAGE,)).known(2.0)
+    model = task_of(terms(questions=(WAGE,))).column.randomizer.randomizer().model
+    worst = max(model.noise_variance(np.array([place]))[0] for place in range(0, 10_001, 10))
+    assert known.half_width == pytest.approx(1.96 * (worst / 30) ** 0.5, rel=1e-3)
+    assert known.truth is None
+
+
+def test_questions_are_compared_by_parts_of_their_ranges():
+    assert terms(questions=(COPIED, WAGE)).known(2.0).asked is WAGE
+    assert terms(questions=(WAGE, AskedQuestion("Which?", tuple("ABCDEFGHIJ")))).known(2.0).asked is not WAGE
+
+
 # ---- sums -----------------------------------------------------------------------------------------------------------
 
 WHICH = AskedQuestion("Which one?", ("Maths", "French", "Latin"))
@@ -144,7 +177,7 @@ WHICH = AskedQuestion("Which one?", ("Maths", "French", "Latin"))
 
 def test_a_yes_or_no_as_a_sum_is_known_far_better_and_exactly_the_planned_share_may_stay_away():
     asked = terms(fakes=0, epsilon0=1.0)
-    assert round(100 * asked.better_sum) == 13  # in place of 34
+    assert round(100 * asked.better_sum.half_width) == 13  # in place of 34
     task = task_of(terms(fakes=0, epsilon0=1.0, sums=True))
     (column,) = task.columns
     assert (column.randomizer.kind, column.randomizer.least_people, column.randomizer.most_people) == (
@@ -165,9 +198,8 @@ def test_people_who_are_made_up_bring_no_noise(people, minimum, fakes):
 def test_where_nobody_says_who_is_real_or_nobody_is_asked_a_yes_or_no_there_is_no_sum():
     with pytest.raises(InvalidParameterError, match=r"^fakes must be given for a sum"):
         terms(sums=True)
-    with pytest.raises(InvalidParameterError, match=r"^sum must be left out without a question of two answers"):
+    with pytest.raises(InvalidParameterError, match=r"^sum must be left out without a number or a question of two"):
         terms(questions=(WHICH,), fakes=0, sums=True)
-    assert terms().better_sum is None
     assert terms(questions=(WHICH,), fakes=0).better_sum is None
     assert terms(people=2, minimum=2, fakes=0, epsilon0=0.1).better_sum is None  # no sum is certified
 
@@ -176,3 +208,33 @@ def test_beside_sums_other_questions_are_asked_by_reports():
     task = task_of(terms(questions=(COPIED, WHICH), fakes=0, sums=True))
     assert [column.randomizer.kind for column in task.columns] == ["split-and-mix", "k-rr"]
     assert [column.randomizer.epsilon for column in task.columns[:1]] == [1.0]
+
+
+def test_a_mean_and_a_total_of_numbers_are_sums():
+    asked = terms(questions=(WAGE,), fakes=0, sums=True)
+    known, column = asked.sum_known, task_of(asked).column
+    assert (column.randomizer.kind, column.randomizer.statistic, column.randomizer.ends) == (
+        "split-and-mix",
+        "mean",
+        (0.0, 10_000.0),
+    )
+    assert known.half_width < terms(questions=(WAGE,)).known(2.0).half_width / 2
+    assert known.half_width == terms(questions=(WAGE,)).better_sum.half_width  # also where nobody says who is real
+    total = terms(questions=(AskedQuestion(COPIED.text, COPIED.answers, total=True),), fakes=0, sums=True)
+    assert task_of(total).column.randomizer.statistic == "sum"
+
+
+def test_totals_are_for_sums_alone():
+    with pytest.raises(InvalidParameterError, match=r"^total must be left out without --sum"):
+        terms(questions=(AskedQuestion("A?", ("x", "y"), total=True),))
+
+
+def test_of_too_few_people_a_sum_is_refused_in_words_that_need_no_modulus():
+    few = {"people": 12, "minimum": 6, "fakes": 0, "sums": True}
+    with pytest.raises(
+        InvalidParameterError, match=r"^people must be more for a sum, as each of 2 questions"
+    ) as caught:
+        terms(questions=(COPIED, WAGE), epsilon0=1.0, **few)
+    assert "modulus" not in str(caught.value)
+    with pytest.raises(InvalidParameterError, match="categories"):  # what is wrong with texts is said as before
+        terms(questions=(AskedQuestion("A?", ("a\tb", "c")),), **few)

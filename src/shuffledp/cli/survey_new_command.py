@@ -1,5 +1,6 @@
 """The command `survey new`: a survey for phones in this network, or through a mix for all people."""
 
+import sys
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -17,7 +18,8 @@ from shuffledp.core.errors import InvalidParameterError
 
 if TYPE_CHECKING:
     from shuffledp.parties.organizer.survey_folder import SurveyFolder
-    from shuffledp.survey.survey_terms import AskedQuestion, SurveyTerms
+    from shuffledp.survey.asked_questions import AskedQuestion
+    from shuffledp.survey.survey_terms import SurveyTerms
 
 _LOCAL_MINUTES = 60
 _ALONE = "where one operator runs everything"
@@ -27,10 +29,21 @@ _ALONE = "where one operator runs everything"
 class Asking:
     """Options of a survey's questions, and of its name, language and contact."""
 
-    answers: Annotated[str, typer.Option(metavar="No,Yes", help="All possible answers.")] = "No,Yes"
+    answers: Annotated[str | None, typer.Option(metavar="No,Yes", help="All possible answers; No,Yes.")] = None
+    number: Annotated[
+        str | None,
+        typer.Option(metavar="0:10000", help="People answer by a number; the least and the largest that count."),
+    ] = None
+    total: Annotated[
+        bool, typer.Option("--total", help="Of a sum: how many say the second answer, or all numbers together.")
+    ] = False
     questions: Annotated[
         Path | None,
-        typer.Option(metavar="FILE.toml", readable=False, help="Several questions: [[question]] with text, answers."),
+        typer.Option(
+            metavar="FILE.toml",
+            readable=False,
+            help="Several questions: [[question]] with text, answers, or lower, upper.",
+        ),
     ] = None
     name: Annotated[str | None, typer.Option(help="Name of the survey; the question if left out.")] = None
     language: Annotated[str | None, typer.Option(help="Of the questions, such as de; the page speaks it, too.")] = None
@@ -57,9 +70,12 @@ class Promising:
         typer.Option(metavar="DATE", help="In UTC: the end of a day, or 2026-12-01T12:00:00Z; an hour, or a week."),
     ] = None
     sums: Annotated[
-        bool,
-        typer.Option("--sum", help="A yes or no as a sum: known far better, and nothing is left if mix and you join."),
-    ] = False
+        bool | None,
+        typer.Option(
+            "--sum/--reports",
+            help="Numbers, yes or no as a sum: known far better, but nothing is left if mix and you join. Or not so.",
+        ),
+    ] = None
     ledger: LedgerPath = None
 
 
@@ -219,6 +235,8 @@ def _new_at_mix(
     invited = 0 if rows is None else len(rows) - 1
     alone = _ALONE if any(host_of(each) == LOCAL for each in mixes) else ""
     terms = _terms(asked, asking, promising, invited=invited, alone=alone, hosts=len(mixes))
+    if promising.sums is None:
+        _offer_sum(terms, invited=bool(invited))
     with new_client(certificates=through.ca) as client, reserving(promising.ledger) as reserve:
         shown = codes if len(codes) > 1 else (codes or [""]) * len(mixes)
         mix, *others = [MixClient(url, client, code=code, key=own) for url, code in zip(mixes, shown, strict=True)]
@@ -233,13 +251,29 @@ def _new_at_mix(
 
 def _asked(question: str | None, asking: Asking) -> "tuple[AskedQuestion, ...]":
     """Questions of the command line or of a file."""
-    from shuffledp.survey.survey_terms import AskedQuestion, questions_in
+    from shuffledp.survey.asked_questions import question_of, questions_in
 
     if (question is None) == (asking.questions is None):
         raise InvalidParameterError("QUESTION must be given, or --questions in its place, and not both.")
-    if asking.questions is not None:
-        return questions_in(asking.questions)
-    return (AskedQuestion(question or "", tuple(each.strip() for each in asking.answers.split(","))),)
+    if asking.questions is None:
+        return (question_of(question or "", asking.answers, asking.number, total=asking.total),)
+    if (asking.answers, asking.number, asking.total) != (None, None, False):
+        raise InvalidParameterError(
+            "--answers, --number and --total must be left out with --questions, whose file says so of each question."
+        )
+    return questions_in(asking.questions)
+
+
+def _offer_sum(terms: "SurveyTerms", *, invited: bool) -> None:
+    """Offer a far better sum before anything is made, where somebody can be asked; nothing is switched unasked."""
+    from shuffledp.documents.collections.survey_document import sum_offer, sum_options
+    from shuffledp.documents.document import Document, Section
+
+    if not sys.stdin.isatty() or not (blocks := sum_offer(terms, invited=invited)):
+        return
+    show_document(lambda: Document(sections=(Section(anchor="sum", title="", blocks=blocks),)))
+    if not typer.confirm("Ask by reports all the same (--reports)?", err=True):
+        raise InvalidParameterError(f"nothing was made. {sum_options(terms)}")
 
 
 def _terms(
@@ -272,7 +306,7 @@ def _terms(
         fakes=0 if invited and promising.fakes is None else promising.fakes,
         language=asking.language,
         contact=asking.contact,
-        sums=promising.sums,
+        sums=bool(promising.sums),
         hosts=hosts,
     )
 

@@ -269,6 +269,8 @@ class Scale:
             return ""
         if self.is_share:
             return OUTSIDE_SHARES
+        if estimate.possible is not None:
+            return f"Estimates are unbiased, so that one may lie outside {self.range}; intervals end there."
         return (
             f"The estimates are unbiased and shown as they are. Values outside {self.range} are impossible: an "
             "interval that reaches beyond an end only says that the data do not exclude that end."

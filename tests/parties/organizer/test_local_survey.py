@@ -20,7 +20,8 @@ from shuffledp.core.instants import written
 from shuffledp.files.devices import randomize_each
 from shuffledp.parties.organizer.local_survey import at_work, finished, network_address, new_local_survey
 from shuffledp.parties.service.client import new_client, send
-from shuffledp.survey.survey_terms import AskedQuestion, SurveyTerms
+from shuffledp.survey.asked_questions import AskedQuestion
+from shuffledp.survey.survey_terms import SurveyTerms
 
 TERMS = SurveyTerms(
     name="Homework",

@@ -19,7 +19,8 @@ from shuffledp.parties.organizer.mix_client import MixClient
 from shuffledp.parties.organizer.mix_survey import MixPlan, new_mix_survey, remind
 from shuffledp.parties.wire.keys import from_text
 from shuffledp.parties.wire.organizing import Asked
-from shuffledp.survey.survey_terms import AskedQuestion, SurveyTerms
+from shuffledp.survey.asked_questions import AskedQuestion
+from shuffledp.survey.survey_terms import SurveyTerms
 
 LIST = [["name", "Mail"], ["Ada", "ada@example.org"], ["Bo & Co", "none\r\nBcc: x@y.z"], ["Cleo", "cleo@example.org"]]
 

@@ -15,7 +15,8 @@ from shuffledp.parties.organizer import mix_survey
 from shuffledp.parties.organizer.survey_folder import SurveyFolder
 from shuffledp.parties.service import client
 from shuffledp.parties.service.client import new_client, send
-from shuffledp.survey.survey_terms import AskedQuestion, SurveyTerms
+from shuffledp.survey.asked_questions import AskedQuestion
+from shuffledp.survey.survey_terms import SurveyTerms
 
 
 def made(folder, stack, monkeypatch):
@@ -83,7 +84,7 @@ def test_a_mix_that_does_not_say_how_it_stands_keeps_no_other_open(tmp_path, mon
 
 def test_several_mixes_are_for_sums_alone():
     asked = (AskedQuestion("Do you smoke?", ("No", "Yes")),)
-    given = {"name": "survey", "questions": asked, "people": 12, "minimum": 6, "fakes": 0, "epsilon0": 1.0}
+    given = {"name": "survey", "questions": asked, "people": 12, "minimum": 6, "fakes": 0, "epsilon0": 2.0}
     with pytest.raises(InvalidParameterError, match="mix must be 1 but for sums"):
         SurveyTerms(**given, hosts=3)
     lines = SurveyTerms(**given, hosts=3, sums=True).task_file().splitlines()

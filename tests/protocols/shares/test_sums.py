@@ -142,3 +142,17 @@ def test_fewer_people_bring_less_noise_and_shorter_intervals():
     assert model.sum_variance(500) == pytest.approx(model.sum_variance(1000) / 2)
     assert model.sum_margin(500, 0.95) < model.sum_margin(1000, 0.95)
     assert model.noise_variance == pytest.approx(model.sum_variance(1000) - 1000 / 4 / model.precision**2)
+
+
+def test_intervals_of_named_answers_end_where_shares_and_counts_do():
+    randomizer = SplitAndMix(num_users=30, epsilon=1.0, lower=0, upper=1, integer=True, num_shares=4)
+    for value, answers in ((0, [0.0] * 30), (1, [1.0] * 30)):
+        view = UniformShuffler().shuffle(randomizer.randomize(answers))
+        for statistic, unit in (("mean", 1), ("sum", 30)):
+            free, cut = (SumAnalyzer(statistic=statistic, ends=ends) for ends in (None, (0.0, 1.0)))
+            wide, found = free.estimate(free.summarize(view)), cut.estimate(cut.summarize(view))
+            assert 0 <= found.lower[0] <= found.upper[0] <= unit
+            assert wide.lower[0] < 0 or wide.upper[0] > unit
+            assert found.estimate[0] == wide.estimate[0]  # which is unbiased, and stays as it is
+            if wide.lower[0] <= value * unit <= wide.upper[0]:
+                assert found.lower[0] <= value * unit <= found.upper[0]

@@ -16,7 +16,8 @@ from shuffledp.survey import LOCAL_NETWORK, Collection, WebPage
 from shuffledp.survey.trusted_parties import serves_page
 
 if TYPE_CHECKING:
-    from shuffledp.survey.survey_terms import Knowledge, SurveyTerms
+    from shuffledp.survey.asked_questions import Knowledge
+    from shuffledp.survey.survey_terms import SurveyTerms
 
 _POINTS = 100
 _NO_FAKES = (
@@ -31,7 +32,8 @@ _TOO_MANY_JOIN = (
     "If more than one of the {hosts} mixes work together with whoever has analyst.key, nothing is left of what is "
     "promised: all of them together read everybody's answer."
 )
-_MADE_UP = "Whoever makes up all answers but one, as a mix that gives the tokens could, reads that one."
+_MADE_UP = "Whoever makes up all answers but one, as {who} could, reads that one."
+_BY_TOKENS, _BY_LINK = "a mix that gives the tokens", "anybody who has the link"
 _ONE_LIAR = "If one device lies, the result may be any number, and nobody sees it."
 _SERVED = (
     "{mix} takes the answers in and serves the page, too: by another page it alone could read answers, and the page "
@@ -59,7 +61,11 @@ def new_survey_document(
     blocks: tuple[Block, ...] = (
         *told(LOCAL_NETWORK if collection.local else "", role=Role.DANGER),
         *told(_SERVED.format(mix=collection.shuffler.url) if serves_page(collection) else "", role=Role.DANGER),
-        *(_sum_blocks(terms) if terms.sums else _report_blocks(terms)),
+        *(
+            _sum_blocks(terms, invited=collection.issuer is not None)
+            if terms.sums
+            else _report_blocks(terms, collection)
+        ),
         *told(_central(terms, collection)),
         *told(*(_others(terms, compared) if not terms.sums else ())),
         *told(
@@ -167,26 +173,56 @@ def survey_status_document(collection: Collection, status: Mapping[str, object],
     return status_document(collection, status).followed_by(Section(anchor="next", title="", blocks=told(*next_)))
 
 
-def _report_blocks(terms: "SurveyTerms") -> Iterator[Block]:
+def sum_offer(terms: "SurveyTerms", *, invited: bool, local: bool = False) -> tuple[Block, ...]:
+    """Offer of a sum in place of reports, where it errs less than half as much: how, its price, and its gain; or none.
+
+    Args:
+        terms: what is asked, by reports.
+        invited: whether people answer by invitation, once each.
+        local: whether one operator does all of it, so that a sum would need a mix.
+    """
+    better = terms.better_sum
+    if better is None:
+        return ()
+    unsaid, asked = terms.fakes is None, [each for each in terms.questions if each.fits_sum]
+    share = terms.epsilon0 / len(terms.questions)
+    reports = max((each.known(share, terms.people) for each in asked), key=lambda each: each.relative)
+    gain = f"{_accuracy(better, terms.people)}, in place of {_reach(reports, terms.people)}"
+    first = f"Best asked as a sum{', through a mix that somebody else runs' * local}: {gain}."
+    dangers = (_NOTHING_LEFT, _made_up(invited=invited), _ONE_LIAR)
+    told_before = (
+        sum_options(terms, local=local),
+        "--fakes 0 says that nobody who has the link makes up answers." if unsaid else "",
+        f"{terms.people - terms.minimum:,} of {terms.people:,} may stay away, and not one more. The price:",
+    )
+    further = " ".join(filter(None, (*told_before, *dangers)))
+    return Text(first, Role.LEAD, bold=(first,)), Text(further, bold=dangers)
+
+
+def sum_options(terms: "SurveyTerms", *, local: bool = False) -> str:
+    """Sentence on the options by which the same survey is asked as a sum."""
+    sums = "--sum" + " --fakes 0" * (terms.fakes is None)
+    return f"For that give --mix URL {sums} in place of --local." if local else f"For that add {sums} to the command."
+
+
+def _made_up(*, invited: bool) -> str:
+    """Sentence on who could make up all answers but one."""
+    return _MADE_UP.format(who=_BY_TOKENS if invited else _BY_LINK)
+
+
+def _report_blocks(terms: "SurveyTerms", collection: Collection) -> Iterator[Block]:
     """Texts on accuracy: of a sum, where it is far better, then of the survey's reports."""
-    half_width, known = terms.better_sum, terms.known(terms.epsilon0)
-    if half_width is not None:
-        yield Text(
-            f"By --sum, a yes or no: {_to(half_width)} points in place of {_to(known.half_width)}. {_NOTHING_LEFT} "
-            f"{_MADE_UP} {_ONE_LIAR}",
-            bold=(_NOTHING_LEFT, _MADE_UP, _ONE_LIAR),
-        )
-    yield Text(f"epsilon0 = {in_digits(terms.epsilon0, 'exactly')}: {_known(known, terms.people)}.", Role.LEAD)
+    yield from sum_offer(terms, invited=collection.issuer is not None, local=collection.local)
+    loss = in_digits(terms.epsilon0, "exactly")
+    yield Text(f"epsilon0 = {loss}: {_known(terms.known(terms.epsilon0), terms.people)}.", Role.LEAD)
 
 
-def _sum_blocks(terms: "SurveyTerms") -> Iterator[Block]:
+def _sum_blocks(terms: "SurveyTerms", *, invited: bool) -> Iterator[Block]:
     """Texts on a sum: its accuracy, the danger if others break their word, and how many may stay away."""
     chosen, most = in_digits(terms.epsilon0, "exactly"), count_of(terms.people, "answer")
     joined = _TOO_MANY_JOIN.format(hosts=terms.hosts) if terms.hosts > 1 else _NOTHING_LEFT
-    yield from told(joined, _MADE_UP, _ONE_LIAR, role=Role.DANGER)
-    yield Text(
-        f"epsilon = {chosen}, of a sum: with {most} a share is known to {_to(terms.sum_half_width)} points.", Role.LEAD
-    )
+    yield from told(joined, _made_up(invited=invited), _ONE_LIAR, role=Role.DANGER)
+    yield Text(f"epsilon = {chosen}, of a sum: with {most} {_accuracy(terms.sum_known, terms.people)}.", Role.LEAD)
     yield from told(
         f"{terms.people - terms.minimum:,} of {count_of(terms.people, 'person', 'people')} may stay away, and not one "
         "more; and no more than they can answer. If one message of anybody is lost or spoilt, nothing is released."
@@ -201,17 +237,25 @@ def _others(terms: "SurveyTerms", compared: "Sequence[Knowledge]") -> Iterator[s
         yield f"  {in_digits(each.epsilon0, 'exactly')}: {_known(each, terms.people)}"
 
 
-def _to(half_width: float) -> str:
-    """Distance in percentage points."""
-    return f"+-{min(half_width, 1) * _POINTS:.0f}"
+def _accuracy(found: "Knowledge", people: int) -> str:
+    """Clause on how well a share, a mean, or a total of this many people is known."""
+    asked = found.asked
+    what = ("a share" if asked.ends is None else "a mean") if not asked.total else "a total"
+    return f"{what} is known to {_reach(found, people)}"
+
+
+def _reach(found: "Knowledge", people: int) -> str:
+    """Distance in percentage points for a share, or in the units of a mean or a total."""
+    half_width = min(found.half_width, found.asked.width)
+    if found.asked.ends is None and not found.asked.total:
+        return f"+-{half_width * _POINTS:.0f} points"
+    return f"+-{float(f'{half_width * people if found.asked.total else half_width:.2g}'):,g}"
 
 
 def _known(found: "Knowledge", people: int) -> str:
     """Sentences on what a loss lets the organizer learn, and what one report tells."""
-    return (
-        f"with {count_of(people, 'answer')} a share is known to {_to(found.half_width)} points; a report by "
-        f"itself is true {found.truth:.0%} of the time"
-    )
+    learnt = f"with {count_of(people, 'answer')} {_accuracy(found, people)}"
+    return learnt if found.truth is None else f"{learnt}; a report by itself is true {found.truth:.0%} of the time"
 
 
 def _central(terms: "SurveyTerms", collection: Collection) -> str:

@@ -15,10 +15,13 @@ class TotalAnalyzer:
     Args:
         statistic: "sum" or "mean".
         level: coverage of the intervals, strictly between 0 and 1.
+        ends: least and largest answer, where the intervals of means end, and of sums at so many times them as there are
+            people; None cuts no interval.
     """
 
     statistic: str = "sum"
     level: float = 0.95
+    ends: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
         validate.one_of(("sum", "mean"), statistic=self.statistic)
@@ -27,6 +30,13 @@ class TotalAnalyzer:
     def unit(self, people: int) -> int:
         """Divisor of a sum over these people: their number for a mean, else 1."""
         return people if self.statistic == "mean" else 1
+
+    def possible(self, people: int) -> tuple[float, float] | None:
+        """Least and largest statistic of these people's answers, where intervals end; None without ``ends``."""
+        if self.ends is None:
+            return None
+        least, most = (people / self.unit(people) * end for end in self.ends)
+        return least, most
 
 
 def people_of(model: SumModel, num_reports: int) -> int:
