@@ -220,6 +220,22 @@ def test_a_group_with_gaps_keeps_its_pure_loss_where_that_allows_more_than_its_w
     assert KendallScales(1.0, 1e-6).of_groups(widths, np.array([1e-9])) == KendallScales(1.0, 1e-6).of_window(50)
 
 
+def test_concentration_of_a_block_is_the_least_over_all_widths_though_few_are_looked_at():
+    draw, chosen = np.random.default_rng(5), set()
+    for alpha in (0.2, 9.0):
+        scales = KendallScales(alpha, 1e-4)
+        for _ in range(12):
+            widths = draw.integers(2, 25, draw.integers(1, 9))
+            pure = alpha / (widths ** draw.uniform(1.0, 2.0, widths.size)) * 0.9
+            each = [max(scales.of_window(width), least) for width, least in zip(widths.tolist(), pure, strict=True)]
+            found = scales.of_groups(widths, pure)
+            assert found == min(each)
+            chosen.add((found in pure, bool(np.argmin(each) == np.argmin(pure))))
+    assert (
+        len(chosen) == 4
+    )  # by a window, by a pure loss, and each by another group than the one whose pure loss is largest
+
+
 def test_scales_of_groups_use_up_the_remainder():
     groups = Groups.from_lists([list(range(40)), [40]])
     scale = laplace_scales(groups, np.arange(41), 1.0, 1e-6)

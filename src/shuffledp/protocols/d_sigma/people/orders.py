@@ -182,7 +182,8 @@ def _links(groups: Groups) -> _Links:
     by_first = np.argsort(first)
     number[by_first] = np.arange(size)
     keys = np.concatenate([center * size + number[within], within * size + number[center]])
-    keys = np.unique(keys)
+    keys.sort()  # `np.unique` hashes first, which takes ten times as long for so many
+    keys = keys[np.append(True, keys[1:] != keys[:-1])]
     ends, neighbors = np.divmod(keys, size)
     return _Links(np.searchsorted(ends, np.arange(size + 1)).astype(np.int64), by_first[neighbors])
 

@@ -271,18 +271,28 @@ class KendallScales:
     def of_groups(self, widths: Integers, pure: Floats) -> float:
         """Largest concentration at which each group meets (alpha, delta), by its window's profile or its own pure loss.
 
-        Windows are looked at from the widest on, and no more than can matter: those of others allow more.
+        That is the least over widths of the larger of two: what the window allows, which falls with the width, and what
+        the pure losses allow. From the width on at which these allow least, narrower windows either allow more or need
+        not be looked at, so that few profiles are computed, and at most one concentration is searched for.
         """
-        least = math.inf
-        for width in np.unique(widths)[::-1].tolist():
-            here = float(pure[widths == width].min())
-            if here >= least:
-                continue
-            own = self.of_window(width)
-            least = min(least, max(own, here))
-            if own >= least:
+        by_width = np.unique(widths)
+        allowed = np.full(by_width.size, math.inf)
+        np.minimum.at(allowed, np.searchsorted(by_width, widths), pure)
+        left, better = 0, -1  # from ``left`` on the widths are open; of width ``better`` the window allows more
+        while left < by_width.size:
+            place = by_width.size - 1 - int(np.argmin(allowed[left:][::-1]))
+            if not self._allows(int(by_width[place]), float(allowed[place])):
                 break
-        return least
+            left, better = place + 1, place
+        least = float(allowed[place]) if left < by_width.size else math.inf
+        if better < 0 or (least < math.inf and self._allows(int(by_width[better]), least)):
+            return least
+        return max(self.of_window(int(by_width[better])), float(allowed[better]))
+
+    def _allows(self, width: int, concentration: float) -> bool:
+        """Whether the profile of a window of this width meets (alpha, delta) at this concentration."""
+        alpha, delta = self._budget
+        return width < 2 or kendall_profile(width, concentration).alpha(delta) <= alpha
 
 
 def block_concentrations(groups: Groups, order: Integers, starts: Integers, alpha: float, delta: float) -> Floats:
