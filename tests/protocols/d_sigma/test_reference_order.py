@@ -1,11 +1,14 @@
 """What shufflers that keep slots share: sizes of windows, and how many people of a window are honest at least."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.flow import Reports
 from shuffledp.core.table import Table
+from shuffledp.protocols.d_sigma.people import sensitivity
 from shuffledp.protocols.d_sigma.people.assignment import Groups
 from shuffledp.protocols.d_sigma.shufflers.mallows import MallowsShuffler
 from shuffledp.protocols.d_sigma.shufflers.noisy_sort import NoisySortShuffler
@@ -72,3 +75,47 @@ def test_costs_of_exchanges_are_those_between_people_wherever_they_stand_in_the_
         assert shuffler.swap_costs(person)[order] == pytest.approx(plain.swap_costs(rank))
         in_block = {0: 3, 1: 3, 2: 3, 3: 2, 4: 2, 5: 1}[rank]
         assert np.isfinite(shuffler.swap_costs(person)).sum() == in_block
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        MallowsShuffler,
+        partial(MallowsShuffler, delta=1e-4),
+        partial(MallowsShuffler, distance="cayley"),
+        NoisySortShuffler,
+        partial(NoisySortShuffler, spacing="uniform"),
+        partial(NoisySortShuffler, noise="gaussian", delta=1e-4),
+    ],
+)
+def test_another_alpha_of_a_shuffler_is_a_shuffler_made_with_it(make):
+    groups = Groups.from_radius(np.random.default_rng(4).uniform(0, 1, (60, 2)), 0.2)
+    first = make(groups=groups, alpha=1.0, order=np.arange(60)[::-1])
+    first.prepare()
+    for alpha in (0.25, 7.0):
+        found, made = (
+            each.prepare()
+            for each in (first.with_alpha(alpha), make(groups=groups, alpha=alpha, order=first.prepare().order))
+        )
+        assert found.model == made.model
+        for one, other in ((found.parameters, made.parameters), (found.starts, made.starts), (found.order, made.order)):
+            np.testing.assert_array_equal(one, other)
+    assert first.prepare().model == make(groups=groups, alpha=1.0, order=first.prepare().order).prepare().model
+
+
+def test_another_alpha_measures_the_groups_once(monkeypatch):
+    measured = []
+    kept = sensitivity.windows
+    monkeypatch.setattr(sensitivity, "windows", lambda *given: measured.append(1) or kept(*given))
+    first = MallowsShuffler(groups=Groups.from_radius(np.arange(9), 1), alpha=1.0, order=np.arange(9))
+    for alpha in (2.0, 3.0, 4.0):
+        first.with_alpha(alpha).prepare()
+    assert len(measured) == 1
+
+
+def test_another_alpha_needs_an_alpha_above_0():
+    groups = Groups.from_radius(np.arange(9), 1)
+    with pytest.raises(InvalidParameterError, match="another alpha"):
+        MallowsShuffler(groups=groups, concentration=1.0).with_alpha(2.0)
+    with pytest.raises(InvalidParameterError, match="alpha must be"):
+        MallowsShuffler(groups=groups, alpha=1.0).with_alpha(0.0)

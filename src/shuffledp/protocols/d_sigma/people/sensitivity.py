@@ -6,6 +6,7 @@ largest change of that distance over all groups and permutations.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -55,6 +56,32 @@ class Windows:
             width = self.last - self.first
             return width * (width + 1) // 2
         return self.kendall if alphabet is None else _of_letters(self.kendall, g, int(alphabet))
+
+
+@dataclass(frozen=True, eq=False)
+class MeasuredOrder:
+    """Groups along an order of their people, measured once however many losses are then tried.
+
+    Args:
+        groups: the groups.
+        order: who stands at rank 0, 1, ...
+    """
+
+    groups: Groups
+    order: Integers
+
+    @cached_property
+    def windows(self) -> Windows:
+        """Window of each group, and its Kendall sensitivity."""
+        return windows(self.groups, self.order)
+
+    def unit_spreads(self, power: int) -> Floats:
+        """Spread of each group at unit gaps: for power 2, the root of the sum of squares."""
+        return self.windows.sensitivities("footrule").astype(np.float64) if power == 1 else self._roots
+
+    @cached_property
+    def _roots(self) -> Floats:
+        return np.sqrt(position_spreads(self.groups, self.order, np.arange(self.order.size), power=2))
 
 
 class Blocks(NamedTuple):
@@ -152,11 +179,15 @@ def blocks(groups: Groups, order: ArrayLike, *, distance: str = "kendall", alpha
         >>> blocks(Groups.from_labels(["a", "b", "b", "a", "c"]), [0, 3, 1, 2, 4])
         Blocks(starts=array([0, 2, 4, 5]), sensitivities=array([1, 1, 0]))
     """
-    found = windows(groups, order)
+    return blocks_between(windows(groups, order), groups.num_users, distance, alphabet)
+
+
+def blocks_between(found: Windows, num_users: int, distance: str = "kendall", alphabet: int | None = None) -> Blocks:
+    """Blocks of `blocks` from the windows of the groups."""
     by_first = np.argsort(found.first)
     reached = np.maximum.accumulate(found.last[by_first])
     cuts = found.first[by_first[1:]][found.first[by_first[1:]] > reached[:-1]]  # everybody is in a group
-    starts = np.concatenate([[0], cuts, [groups.num_users]])
+    starts = np.concatenate([[0], cuts, [num_users]])
     within = np.zeros(starts.size - 1, dtype=np.int64)
     np.maximum.at(within, np.searchsorted(cuts, found.first, side="right"), found.sensitivities(distance, alphabet))
     return Blocks(starts, within)
@@ -243,12 +274,13 @@ def _spread(layout: Layout, room: Scratch, at: Floats, power: int) -> Floats:
     spreads = np.zeros(layout.sizes.size)
     keys = np.empty(layout.sizes.max())
     for group in range(layout.sizes.size):
-        g = 0
-        for i in range(pieces(layout, group, room.lows, room.highs)):
+        g, count = 0, pieces(layout, group, room.lows, room.highs)
+        room.lows[:count].sort()  # pieces are apart, so that first and last ranks stay together
+        room.highs[:count].sort()
+        for i in range(count):
             for rank in range(room.lows[i], room.highs[i]):
                 keys[g] = at[rank]
                 g += 1
-        keys[:g].sort()
         for i in range(g // 2):
             spreads[group] += 2.0 * (keys[g - 1 - i] - keys[i]) ** power
     return spreads

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from shuffledp.core.order_laws import OrderLaw
 from shuffledp.core.table import Floats, Integers
 from shuffledp.laws import gaussian_mu
+from shuffledp.laws.moments import kendall_inversions
 from shuffledp.protocols.d_sigma.laws.loss_profiles import (
     ORDERS,
     GaussianProfile,
@@ -29,7 +30,7 @@ from shuffledp.protocols.d_sigma.laws.sort_profiles import (
 )
 from shuffledp.protocols.d_sigma.people.assignment import Groups
 from shuffledp.protocols.d_sigma.people.layout import lay, ranks_of
-from shuffledp.protocols.d_sigma.people.sensitivity import position_spreads, windows
+from shuffledp.protocols.d_sigma.people.sensitivity import Windows, position_spreads, windows
 
 _MOST_MEMBERSHIPS = 20_000_000  # whose moves are looked at one by one
 _QUICK = 1500  # steps of the grid: of many groups at once, and while a scale is searched for
@@ -256,6 +257,9 @@ class KendallScales:
     def __init__(self, alpha: float, delta: float) -> None:
         self._budget = alpha, delta
         self._found: dict[int, float] = {}
+        self._known: dict[
+            int, tuple[float, float]
+        ] = {}  # by width: allowed up to the first, refused from the second on
 
     def of_window(self, width: int) -> float:
         """Largest concentration found for a window of this width; infinity for one person."""
@@ -265,7 +269,8 @@ class KendallScales:
             alpha, delta = self._budget
             pure = alpha / (width * (width - 1) / 2) * (1 - 1e-9)
             guess = 0.9 * gaussian_mu(alpha, delta) * 3 / width**1.5
-            self._found[width] = _largest_scale(partial(kendall_profile, width), pure, guess, self._budget)
+            found = _largest_scale(partial(kendall_profile, width), pure, guess, self._budget)
+            self._found[width], self._known[width] = found, (found, math.nextafter(found, math.inf))
         return self._found[width]
 
     def of_groups(self, widths: Integers, pure: Floats) -> float:
@@ -290,14 +295,38 @@ class KendallScales:
         return max(self.of_window(int(by_width[better])), float(allowed[better]))
 
     def _allows(self, width: int, concentration: float) -> bool:
-        """Whether the profile of a window of this width meets (alpha, delta) at this concentration."""
+        """Whether the profile of a window of this width meets (alpha, delta) at this concentration.
+
+        Asked of thousands of blocks, it is computed where it does not follow from what is known of the width.
+        """
+        low, high = self._known.get(width, (0.0, math.inf))
+        if width < 2 or concentration <= low or concentration >= high:
+            return width < 2 or concentration <= low
+        allowed = self._computed(width, concentration)
+        self._known[width] = (concentration, high) if allowed else (low, concentration)
+        return allowed
+
+    def _computed(self, width: int, concentration: float) -> bool:
         alpha, delta = self._budget
-        return width < 2 or kendall_profile(width, concentration).alpha(delta) <= alpha
+        most = concentration * (width * (width - 1) // 2)
+        mean = most - 2 * concentration * kendall_inversions(width, concentration)[0]
+        if mean > mean_loss_within(alpha, delta, most) * (1 + 1e-9):
+            return False
+        return kendall_profile(width, concentration).alpha(delta) <= alpha
 
 
-def block_concentrations(groups: Groups, order: Integers, starts: Integers, alpha: float, delta: float) -> Floats:
+def mean_loss_within(alpha: float, delta: float, pure: float) -> float:
+    """Largest mean loss of any mechanism that meets (alpha, delta) and never loses more than ``pure``.
+
+    A loss is at most alpha and its excess, and this at most (pure - alpha) / (1 - exp(alpha - pure)) times
+    1 - exp(-excess), whose mean is at most delta.
+    """
+    beyond = pure - alpha
+    return alpha + delta * beyond / -math.expm1(-beyond) if beyond > 0 else pure
+
+
+def block_concentrations(found: Windows, starts: Integers, alpha: float, delta: float) -> Floats:
     """Largest concentration of each block at which its groups are within (alpha, delta), for Kendall's distance."""
-    found = windows(groups, order)
     widths = found.last - found.first + 1
     with np.errstate(divide="ignore"):
         pure = alpha / found.kendall * (1 - 1e-12)

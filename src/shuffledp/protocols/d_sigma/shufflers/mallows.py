@@ -21,13 +21,12 @@ from shuffledp.laws import DISTANCES, stay_probability
 from shuffledp.laws.mallows_sampling import mallows_parts
 from shuffledp.protocols.d_sigma.laws.loss_profiles import SizedProfile
 from shuffledp.protocols.d_sigma.people.assignment import Groups
-from shuffledp.protocols.d_sigma.people.sensitivity import blocks, windows
+from shuffledp.protocols.d_sigma.people.sensitivity import MeasuredOrder, blocks_between, windows
 from shuffledp.protocols.d_sigma.shufflers.group_profiles import block_concentrations, mallows_laws, profiles_of
 from shuffledp.protocols.d_sigma.shufflers.reference_order import (
     Prepared,
     SlotShuffleModel,
     SlotShuffler,
-    checked_order,
     crossing,
     window_sizes,
 )
@@ -257,11 +256,11 @@ class MallowsShuffler(SlotShuffler):
                 raise validate.invalid("finite and above 0 beside delta", alpha=alpha)
 
     def _prepare(self) -> Prepared:
-        order = self._order = checked_order(self.groups, self._order)  # the one that was given is not kept
-        starts, sensitivities = blocks(self.groups, order, distance=self.distance)
+        along = self._measured()
+        starts, sensitivities = blocks_between(along.windows, self.groups.num_users, self.distance)
         if not self.per_block:
             starts, sensitivities = starts[[0, -1]], sensitivities[[sensitivities.argmax()]]
-        thetas = self._concentrations(order, starts, sensitivities)
+        thetas = self._concentrations(along, starts, sensitivities)
         losses = {(float(theta), int(cost)) for theta, cost in zip(thetas, sensitivities, strict=True)}
         pure = max(_product_rounded_up(*each) for each in losses)
         starts, thetas = _cut_where_infinite(starts, thetas)
@@ -280,15 +279,15 @@ class MallowsShuffler(SlotShuffler):
             largest_group=int(self.groups.sizes.max()),
             num_alone=int((sizes == 1).sum()),
         )
-        return Prepared(order, starts, thetas, lambda: model)
+        return Prepared(along.order, starts, thetas, lambda: model)
 
-    def _concentrations(self, order: Integers, starts: Integers, sensitivities: Integers) -> Floats:
+    def _concentrations(self, along: MeasuredOrder, starts: Integers, sensitivities: Integers) -> Floats:
         """Largest concentration of each block within the budget; infinite where no group needs its order hidden."""
         if self.concentration is not None:
             return np.full(sensitivities.size, float(self.concentration))
         budget = float(self.alpha or 0)
         if self.delta is not None:
-            return block_concentrations(self.groups, order, starts, budget, self.delta)
+            return block_concentrations(along.windows, starts, budget, self.delta)
         distinct, place = np.unique(sensitivities, return_inverse=True)
         return np.array([_quotient_rounded_down(budget, each) for each in distinct.tolist()])[place]
 

@@ -20,7 +20,7 @@ from shuffledp.protocols.d_sigma.laws.loss_profiles import SizedProfile
 from shuffledp.protocols.d_sigma.laws.spacing import adaptive_gaps, positions_of_gaps, refined_gaps, uniform_gaps
 from shuffledp.protocols.d_sigma.people.assignment import Groups
 from shuffledp.protocols.d_sigma.people.layout import ranks_by_group
-from shuffledp.protocols.d_sigma.people.sensitivity import position_spreads, windows
+from shuffledp.protocols.d_sigma.people.sensitivity import MeasuredOrder, position_spreads, windows
 from shuffledp.protocols.d_sigma.shufflers.group_profiles import (
     gaussian_laws,
     laplace_laws,
@@ -32,7 +32,6 @@ from shuffledp.protocols.d_sigma.shufflers.reference_order import (
     Prepared,
     SlotShuffleModel,
     SlotShuffler,
-    checked_order,
     crossing,
     window_sizes,
 )
@@ -203,8 +202,8 @@ class NoisySortShuffler(SlotShuffler):
             order = np.argsort(self._at, kind="stable").astype(np.int64)
             starts, at = np.array([0, order.size]), self._at[order] - self._at.min()
         else:
-            order = self._order = checked_order(_given(self.groups), self._order)  # the one that was given is not kept
-            gaps = self._gaps(order)
+            along = self._measured()
+            order, gaps = along.order, self._gaps(along)
             starts = np.concatenate([[0], np.flatnonzero(np.isinf(gaps)) + 1, [order.size]])
             at = positions_of_gaps(gaps)
         return Prepared(order, starts, at, partial(self._described, order, starts, at))
@@ -224,17 +223,13 @@ class NoisySortShuffler(SlotShuffler):
             num_alone=int((np.diff(starts) == 1).sum()),
         )
 
-    def _gaps(self, order: Integers) -> Floats:
+    def _gaps(self, along: MeasuredOrder) -> Floats:
         """Gap after each rank except the last, infinite at the end of a block."""
-        groups = _given(self.groups)
+        groups, order, found = along.groups, along.order, along.windows
         budget = float(self.alpha or 0)
         if budget < math.inf:
             budget = min(budget, _FAR) if self.noise == "laplace" else gaussian_mu(budget, self.delta or 0.5)
-        found = windows(groups, order)
-        if self._power == 1:
-            spreads = found.sensitivities("footrule").astype(np.float64)
-        else:
-            spreads = np.sqrt(position_spreads(groups, order, np.arange(order.size), power=2))
+        spreads = along.unit_spreads(self._power)
         if self._power == 1 and self.delta is not None:
             spreads = budget / laplace_scales(groups, order, budget, self.delta)
         gaps = adaptive_gaps(order.size, found.first, found.last, spreads, budget)

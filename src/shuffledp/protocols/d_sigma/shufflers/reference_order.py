@@ -3,10 +3,11 @@
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,6 +23,7 @@ from shuffledp.core.text import plural
 from shuffledp.protocols.d_sigma.laws.loss_profiles import SizedProfile
 from shuffledp.protocols.d_sigma.people.assignment import Groups
 from shuffledp.protocols.d_sigma.people.orders import reference_order
+from shuffledp.protocols.d_sigma.people.sensitivity import MeasuredOrder
 from shuffledp.protocols.d_sigma.shufflers.swap_geometry import SwapGeometry
 from shuffledp.randomness.permutations import is_permutation
 from shuffledp.randomness.sources import RandomSource, resolve_source
@@ -118,6 +120,10 @@ class SlotShuffler:
     """
 
     chosen_from: Mapping[str, float] = MappingProxyType({})
+    groups: Groups | None
+    alpha: float | None
+    _order: "str | ArrayLike"
+    _along: MeasuredOrder | None = None  # kept where several alphas are tried
 
     def prepare(self) -> Prepared:
         """Order, blocks and public description; computed at the first call."""
@@ -126,6 +132,30 @@ class SlotShuffler:
     @cached_property
     def _prepared(self) -> Prepared:
         return self._prepare()
+
+    def with_alpha(self, alpha: float) -> Self:
+        """Shuffler with another alpha above 0, but otherwise the same; for all alphas the groups are measured once.
+
+        Raises:
+            InvalidParameterError: for another alpha, or if this shuffler has none.
+        """
+        validate.positive(alpha=alpha)
+        if self.groups is None or self.alpha is None:
+            raise InvalidParameterError("a shuffler must have groups and alpha to get another alpha.")
+        self._along = self._measured()
+        other = copy(self)
+        vars(other).pop("_prepared", None)
+        other.alpha, other.chosen_from = alpha, MappingProxyType({})
+        return other
+
+    def _measured(self) -> MeasuredOrder:
+        """Groups along the reference order, which is found or checked here unless it already was."""
+        if self._along is not None:
+            return self._along
+        if self.groups is None:
+            raise InvalidParameterError("groups must be given with alpha; got groups=None.")
+        self._order = checked_order(self.groups, self._order)  # the one that was given is not kept
+        return MeasuredOrder(self.groups, self._order)
 
     @abstractmethod
     def _prepare(self) -> Prepared:

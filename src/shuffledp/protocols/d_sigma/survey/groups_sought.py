@@ -3,7 +3,6 @@
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -35,7 +34,6 @@ from shuffledp.protocols.d_sigma.planning.wanted_settings import (
     kept_on_average,
     limits_of,
 )
-from shuffledp.protocols.d_sigma.shufflers.reference_order import SlotShuffler
 from shuffledp.protocols.d_sigma.survey.groups import Grouping, GroupsSection
 from shuffledp.protocols.d_sigma.survey.pilot import section_with_groups
 from shuffledp.protocols.d_sigma.survey.pilot_bench import shuffler_of
@@ -158,7 +156,7 @@ def seek(column: Column, grouping: Grouping, wanted: Wanted, *, progress: Progre
             progress(done, len(settings))
         if setting.reach not in orders:
             orders[setting.reach] = reference_order(groups.groups, coordinates=groups.coordinates, method=section.order)
-        make = partial(_with_alpha, setting, groups, orders[setting.reach])
+        make = shuffler_of(replace(setting, alpha=1.0), groups, orders[setting.reach]).with_alpha
         limits = limits_of(wanted, make, grouping.groups, local.epsilon0, uniform)
         one = Sought(setting=setting, limits=limits)
         if limits.alpha is not None:
@@ -194,11 +192,6 @@ def seek(column: Column, grouping: Grouping, wanted: Wanted, *, progress: Progre
         best=best,
         chosen=None if best is None else _chosen(found[best], settings[best][1], orders, local, wanted),
     )
-
-
-def _with_alpha(setting: Setting, groups: Grouping, order: Integers, alpha: float) -> SlotShuffler:
-    """Shuffler of a setting with another alpha."""
-    return shuffler_of(replace(setting, alpha=alpha), groups, order)
 
 
 def _chosen(
