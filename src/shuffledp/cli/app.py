@@ -13,7 +13,7 @@ import typer
 
 from shuffledp.cli import (
     collect_command,
-    fetch_command,
+    collect_new_command,
     keys_command,
     kit_command,
     ledger_command,
@@ -88,11 +88,11 @@ for about_graphs in (inspect, design):
 for about_keys in (keys_command.new, keys_command.show, keys_command.rotate):
     keys_command.keys_app.command()(on_screen(about_keys))
 for about_collections in (
-    collect_command.new,
+    collect_new_command.new,
     collect_command.show,
     states_command.status,
     collect_command.close,
-    fetch_command.fetch,
+    collect_command.fetch,
     states_command.forget,
 ):
     collect_command.collect_app.command()(on_screen(about_collections))

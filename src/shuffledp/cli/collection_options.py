@@ -1,5 +1,7 @@
 """Options of a new collection: its parties, its dates, and the way from devices to the shuffler."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
@@ -8,9 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from shuffledp.cli.options import whole
+from shuffledp.cli.send_command import Certificates, read_analyst_keys
 from shuffledp.core.errors import InvalidParameterError
 
 if TYPE_CHECKING:
+    from shuffledp.parties.organizer.registration import Mixes
     from shuffledp.parties.wire.published_keys import PublishedKey
     from shuffledp.survey import Service
 
@@ -53,7 +57,11 @@ DirectoryFile = Annotated[
     Path | None, typer.Option(metavar="DIRECTORY", readable=False, help="Of a walk: the members, who pass reports on.")
 ]
 Web = Annotated[
-    str | None, typer.Option(metavar="URL", help="Write the page, too, on which people answer; where it will be.")
+    str | None,
+    typer.Option(
+        metavar="URL",
+        help="Write the page, too, on which people answer; where it will be, or `mix`: the mix serves it.",
+    ),
 ]
 Result = Annotated[str | None, typer.Option(metavar="URL", help="Where the release will be, for those who answer.")]
 Analyzer = Annotated[
@@ -103,6 +111,47 @@ class Passage:
             else service_of(self.issuer, self.issuer_key),
             "ready_made": self.ready_made,
         }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AtMixes:
+    """Options of the mixes that take a collection's answers in, and of what their operators want of registrants."""
+
+    mix: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="URL",
+            help="The mix takes the answers in, from people anywhere; several share each to a sum.",
+        ),
+    ] = None
+    code: Annotated[
+        list[str] | None,
+        typer.Option(help="What the mix's operator gave you, where it asks for a code; of several in their order."),
+    ] = None
+    key: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", readable=False, help="Your own private key, where the mix's operator listed it."),
+    ] = None
+    ca: Certificates = None
+
+    @contextmanager
+    def reached(self) -> "Iterator[Mixes]":
+        """The mixes, each asked for its terms, while this machine is connected to them."""
+        from shuffledp.parties.organizer.mix_client import MixClient
+        from shuffledp.parties.organizer.registration import Mixes
+        from shuffledp.parties.service.client import new_client
+        from shuffledp.survey.addresses import check_address
+
+        mixes, codes = self.mix or [], self.code or []
+        if len(codes) > 1 and len(codes) != len(mixes):
+            raise InvalidParameterError(f"--code must be given once for each mix, or once; got {len(codes)} codes.")
+        for each in mixes:
+            check_address(mix=each)
+        own = None if self.key is None else read_analyst_keys([self.key])[0]
+        shown = codes if len(codes) > 1 else (codes or [""]) * len(mixes)
+        with new_client(certificates=self.ca) as client:
+            pairs = zip(mixes, shown, strict=True)
+            yield Mixes.reached([MixClient(url, client, code=code, key=own) for url, code in pairs])
 
 
 def relays_of(urls: list[str] | None) -> dict[str, str | None]:

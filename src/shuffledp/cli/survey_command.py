@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from shuffledp.cli.fetch_command import Waiting
+from shuffledp.cli.collect_command import Waiting
 from shuffledp.cli.options import Json, LedgerPath, print_json, require_extra, show_document
 from shuffledp.cli.send_command import Certificates
 from shuffledp.cli.serve_command import NEEDED
@@ -215,7 +215,7 @@ def _finish_at_mix(
         found = error
     if publish:
         with _mix(collection, ca) as mix:
-            mix_survey.publish(survey, mix, found)
+            mix_survey.publish(collection, survey.analyst_key(), mix, found)
         released = not isinstance(found, Exception)
         show_document(lambda: published_document(collection, released=released))
     if isinstance(found, Exception):

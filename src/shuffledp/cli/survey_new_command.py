@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shuffledp.cli.collection_options import relays_of
+from shuffledp.cli.collection_options import AtMixes, relays_of
 from shuffledp.cli.ledger_command import reserving
 from shuffledp.cli.options import LedgerPath, require_extra, show_document, whole
-from shuffledp.cli.send_command import Certificates, read_analyst_keys
 from shuffledp.cli.serve_command import NEEDED
 from shuffledp.cli.survey_command import run_local
 from shuffledp.core.errors import InvalidParameterError
@@ -83,24 +82,9 @@ class Promising:
 class ThroughMix:
     """Options of a survey through a mix that somebody else runs."""
 
-    mix: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="URL",
-            help="The mix takes the answers in, from people anywhere; several share each to a sum.",
-        ),
-    ] = None
     kit: Annotated[
         Path | None,
         typer.Option(metavar="KIT", readable=False, help="A kit with a mix, in place of --mix, --relay and --page-at."),
-    ] = None
-    code: Annotated[
-        list[str] | None,
-        typer.Option(help="What the mix's operator gave you, where it asks for a code; of several in their order."),
-    ] = None
-    key: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", readable=False, help="Your own private key, where the mix's operator listed it."),
     ] = None
     invite: Annotated[
         Path | None,
@@ -116,7 +100,6 @@ class ThroughMix:
         list[str] | None,
         typer.Option(metavar="URL", help="Answers go through it, so that the mix sees no address. Twice: either."),
     ] = None
-    ca: Certificates = None
 
 
 def new(
@@ -129,6 +112,7 @@ def new(
     address: Annotated[
         str | None, typer.Option(metavar="IP", help="Of this machine in its network, where it does not tell it.")
     ] = None,
+    at: AtMixes,
     through: ThroughMix,
     asking: Asking,
     promising: Promising,
@@ -141,15 +125,15 @@ def new(
     """
     require_extra("service", "serving", [*NEEDED, "segno"])
     if through.kit is not None:
-        through = _of_kit(through, through.kit)
-    if local == (through.mix is not None):
+        at, through = _of_kit(at, through, through.kit)
+    if local == (at.mix is not None):
         raise InvalidParameterError(
             "--mix URL must be given, of a mix that somebody else runs, or --local, for phones in the network of this "
             "machine; and not both."
         )
     asked = _asked(question, asking)
     if local:
-        if through != ThroughMix():
+        if (at, through) != (AtMixes(), ThroughMix()):
             raise InvalidParameterError("--invite, --page-at, --relay and the others of a mix must be left out here.")
         if promising.sums:
             raise InvalidParameterError(
@@ -160,23 +144,22 @@ def new(
         return
     if address is not None:
         raise InvalidParameterError("--address must be left out without --local.")
-    _new_at_mix(asked, output, through, asking, promising)
+    _new_at_mix(asked, output, at, through, asking=asking, promising=promising)
 
 
-def _of_kit(through: ThroughMix, kit: Path) -> ThroughMix:
-    """Options of a survey through the mix of a kit, with its relay and whoever serves its page."""
+def _of_kit(at: AtMixes, through: ThroughMix, kit: Path) -> tuple[AtMixes, ThroughMix]:
+    """Options of a survey at the mix of a kit, with its relay and whoever serves its page."""
     from shuffledp.parties.kit.folders import parties_of
     from shuffledp.parties.kit.party_roles import PAGE
 
     parties = parties_of(kit)
     if parties.main != "mix":
         raise InvalidParameterError(f"--kit must be a kit with a mix; {kit} has none: `collect new` is for it.")
-    if (through.mix, through.relay, through.page_at) != (None, None, None):
+    if (at.mix, through.relay, through.page_at) != (None, None, None):
         raise InvalidParameterError("--mix, --relay and --page-at must be left out with --kit, which names them.")
     hosts = parties.hosts
-    return replace(
+    return replace(at, mix=[parties.url("mix")]), replace(
         through,
-        mix=[parties.url("mix")],
         relay=list(parties.relays) or None,
         page_at=f"{parties.url('page')}/{PAGE}" if "page" in hosts else None,
     )
@@ -200,21 +183,22 @@ def _new_local(
 
 
 def _new_at_mix(
-    asked: "tuple[AskedQuestion, ...]", output: Path, through: ThroughMix, asking: Asking, promising: Promising
+    asked: "tuple[AskedQuestion, ...]",
+    output: Path,
+    at: AtMixes,
+    through: ThroughMix,
+    *,
+    asking: Asking,
+    promising: Promising,
 ) -> None:
     """Make a survey, register it at a mix, and say what to do next."""
     from shuffledp.core.instants import end_of_day
     from shuffledp.documents.collections.survey_document import new_mix_steps
     from shuffledp.parties.issuer.invitations import read_people
-    from shuffledp.parties.organizer.mix_client import MixClient
     from shuffledp.parties.organizer.mix_survey import MixPlan, new_mix_survey
-    from shuffledp.parties.service.client import new_client
     from shuffledp.survey.addresses import LOCAL, check_address, host_of
 
-    relays = tuple(filter(None, relays_of(through.relay).values()))
-    mixes, codes = through.mix or [], through.code or []
-    if len(codes) > 1 and len(codes) != len(mixes):
-        raise InvalidParameterError(f"--code must be given once for each mix, or once; got {len(codes)} codes.")
+    relays, mixes = tuple(filter(None, relays_of(through.relay).values())), at.mix or []
     addresses = (
         *(("mix", each) for each in mixes),
         ("page_at", through.page_at),
@@ -231,17 +215,13 @@ def _new_at_mix(
         page_at=through.page_at,
         relays=relays,
     )
-    own = None if through.key is None else read_analyst_keys([through.key])[0]
     invited = 0 if rows is None else len(rows) - 1
     alone = _ALONE if any(host_of(each) == LOCAL for each in mixes) else ""
     terms = _terms(asked, asking, promising, invited=invited, alone=alone, hosts=len(mixes))
     if promising.sums is None:
         _offer_sum(terms, invited=bool(invited))
-    with new_client(certificates=through.ca) as client, reserving(promising.ledger) as reserve:
-        shown = codes if len(codes) > 1 else (codes or [""]) * len(mixes)
-        mix, *others = [MixClient(url, client, code=code, key=own) for url, code in zip(mixes, shown, strict=True)]
-        further = [(each, each.terms()) for each in others]
-        survey = new_mix_survey(terms, output, mix, mix.terms(), plan, further=further, reserve=reserve)
+    with at.reached() as reached, reserving(promising.ledger) as reserve:
+        survey = new_mix_survey(terms, output, reached, plan, reserve=reserve)
     if through.kit is not None:
         from shuffledp.parties.kit.folders import take_survey
 

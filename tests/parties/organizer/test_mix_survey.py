@@ -17,6 +17,7 @@ from shuffledp.core.statement_terms import Trust
 from shuffledp.parties.issuer.invitations import Invited
 from shuffledp.parties.organizer.mix_client import MixClient
 from shuffledp.parties.organizer.mix_survey import MixPlan, new_mix_survey, remind
+from shuffledp.parties.organizer.registration import Mixes
 from shuffledp.parties.wire.keys import from_text
 from shuffledp.parties.wire.organizing import Asked
 from shuffledp.survey.asked_questions import AskedQuestion
@@ -40,7 +41,7 @@ def terms(**further):
 def made(folder, played, *, code="", asked=None, **plan):
     with played.client() as client:
         mix = MixClient(URL, client, code=code, patience=0.0)
-        survey = new_mix_survey(asked or terms(), folder / "homework", mix, mix.terms(), MixPlan(**plan))
+        survey = new_mix_survey(asked or terms(), folder / "homework", Mixes.reached([mix]), MixPlan(**plan))
         return survey, MixClient(URL, played.client(), patience=0.0)
 
 

@@ -16,6 +16,7 @@ from shuffledp.parties.issuer.invitations import Invitation
 from shuffledp.parties.organizer.mix_client import MixClient
 from shuffledp.parties.organizer.mix_survey import MixPlan, finished, new_mix_survey, publish, remind
 from shuffledp.parties.organizer.page_check import check_page
+from shuffledp.parties.organizer.registration import Mixes
 from shuffledp.parties.service.client import new_client, send
 from shuffledp.parties.service.device_token import DeviceToken
 
@@ -33,7 +34,7 @@ def mix(tmp_path, monkeypatch, without_a_page):
 
 
 def made(mix, folder, **plan):
-    return new_mix_survey(terms(), folder / "homework", mix, mix.terms(), MixPlan(**plan))
+    return new_mix_survey(terms(), folder / "homework", Mixes.reached([mix]), MixPlan(**plan))
 
 
 def answer(collection, folder, *given, tokens=()):
@@ -63,7 +64,7 @@ def test_the_link_asks_and_then_shows_the_result_that_the_folder_has(mix, tmp_pa
         mix.publish(collection, key, None)
     mix.close(collection, key)
     found = finished(survey)
-    publish(survey, mix, found)
+    publish(survey.read(), survey.analyst_key(), mix, found)
     page = shown(survey)
     ((told, rows),) = [(each, each["estimates"]) for each in found.releases.values()]
     numbers = whole_lines(numbers_document(collection, told))
@@ -82,9 +83,9 @@ def test_the_link_asks_and_then_shows_the_result_that_the_folder_has(mix, tmp_pa
     assert Trust.NO_COLLUSION.text in page
     (result,) = mix.results(collection)
     assert result.statement == json.loads((survey.release / "statement.json").read_text())
-    publish(survey, mix, finished(survey))  # by somebody who is not sure
+    publish(survey.read(), survey.analyst_key(), mix, finished(survey))  # by somebody who is not sure
     assert len(mix.results(collection)) == 1
-    publish(survey, mix, BatchTooSmallError("fewer"))
+    publish(survey.read(), survey.analyst_key(), mix, BatchTooSmallError("fewer"))
     assert [each.statement is None for each in mix.results(collection)] == [False, True]
     assert "This is a correction" in shown(survey)
 
@@ -94,7 +95,7 @@ def test_where_a_third_party_serves_the_page_the_result_is_at_the_mix(mix, tmp_p
     collection = survey.read()
     assert "The result of this survey will be here" in shown(survey)
     mix.close(collection, survey.analyst_key())
-    publish(survey, mix, BatchTooSmallError("fewer"))
+    publish(survey.read(), survey.analyst_key(), mix, BatchTooSmallError("fewer"))
     page = shown(survey)
     assert "Nothing was released" in page
     assert f"<strong>{Trust.PAGE.text}</strong>" in page
@@ -109,7 +110,7 @@ def test_of_too_few_answers_it_is_published_that_nothing_was_released(mix, tmp_p
     for _ in range(2):  # whoever runs it again hears the same
         with pytest.raises(BatchTooSmallError) as caught:
             finished(survey)
-    publish(survey, mix, caught.value)
+    publish(survey.read(), survey.analyst_key(), mix, caught.value)
     assert "Nothing was released" in shown(survey)
     assert not survey.release.exists() or list(survey.release.iterdir()) == []
 
@@ -134,5 +135,5 @@ def test_invited_people_answer_once_and_who_did_not_is_told_three_times(mix, tmp
         remind(survey, mix)
     assert remind(survey, mix, everybody=True)[1] == 3
     mix.close(collection, survey.analyst_key())
-    publish(survey, mix, finished(survey))
+    publish(survey.read(), survey.analyst_key(), mix, finished(survey))
     assert "2 answers" in shown(survey)

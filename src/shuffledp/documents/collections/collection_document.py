@@ -22,6 +22,7 @@ from shuffledp.parties.wire.keys import fingerprint, in_text
 from shuffledp.parties.wire.published_keys import PublishedKey
 from shuffledp.survey import DEMONSTRATION, LOCAL_NETWORK, Collection, Column, Service, said_of_one_operator
 from shuffledp.survey.parties import host_role
+from shuffledp.survey.trusted_parties import serves_page
 
 _MOST_ANSWERS = 8
 _UNKNOWN = (
@@ -245,17 +246,22 @@ def handed_in_document(collection: Collection, refused: int) -> Document:
     return Document(sections=(Section(anchor="handed-in", title="", blocks=told(said, *(lost if refused else ()))),))
 
 
-def next_steps(collection: Collection, file: Path) -> tuple[Block, ...]:
-    """Next steps with the written files of a collection."""
+def next_steps(collection: Collection, file: Path, *, registered: bool = False) -> tuple[Block, ...]:
+    """Next steps with the written files of a collection, which mixes have already if it is ``registered``."""
     parties = "both parties" if collection.issuer is None else "all three parties"
     parties = "all parties" if collection.further_shufflers else parties
-    if collection.page is None:
-        return told(f"\nWritten: {file}. Send it to {parties} and to all who answer.", role=Role.PATH)
-    page = collection.page
+    page, sent = collection.page, f"Send it to {parties}"
+    if registered:
+        sent = f"{'All mixes have' if collection.further_shufflers else 'The mix has'} it, and people can answer"
+    if page is None:
+        return told(f"\nWritten: {file}. {sent}{': give it' * registered or ' and'} to all who answer.", role=Role.PATH)
+    served = f"Have it served as it is at {page.url}, best not by the shuffler."
+    if registered and serves_page(collection):
+        served = f"{collection.shuffler.url} serves it."
     unasked = [column.label for column in collection.task.columns if column.question is None]
     return told(
-        f"\nWritten: {file}. Send it to {parties}.",
-        f"Written: {page.beside(file)}. Have it served as it is at {page.url}, best not by the shuffler.",
+        f"\nWritten: {file}. {sent}.",
+        f"Written: {page.beside(file)}. {served}",
         *(
             f"The page asks for {each} by that name alone: a `question` in the task says it in words."
             for each in unasked

@@ -6,27 +6,24 @@ Nothing here has to stay switched on while people answer: every function goes on
 import asyncio
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from dataclasses import dataclass
 from pathlib import Path
 
 from shuffledp.core.errors import InvalidParameterError, ShuffleDPError
-from shuffledp.core.instants import instant, written
 from shuffledp.core.validate import invalid
 from shuffledp.files.writing import new_folder
 from shuffledp.parties.issuer.invitations import new_invitations
 from shuffledp.parties.organizer.invitation_folder import write_again, write_invitations
 from shuffledp.parties.organizer.mix_client import MixClient
+from shuffledp.parties.organizer.registration import Mixes
 from shuffledp.parties.organizer.survey_folder import Setting, SurveyFolder, new_survey
 from shuffledp.parties.service.fetched_release import FetchedRelease, fetch_release
-from shuffledp.parties.wire.mix_terms import MixTerms
+from shuffledp.parties.wire.keys import AnalyzerKey
 from shuffledp.parties.wire.published_keys import PublishedKey
 from shuffledp.survey import Collection, PartyNames, Service, Task
 from shuffledp.survey.addresses import is_below
 from shuffledp.survey.survey_terms import SurveyTerms
 
-_DAYS_OPEN, _DAYS_TO_FETCH = 7, 30
-_SLACK = timedelta(minutes=5)  # by which the clocks of this machine and of the mix may differ
 _LONGEST_NAME = 80  # of a party
 _STATEMENT = "statement.json"
 
@@ -58,34 +55,27 @@ class MixPlan:
 def new_mix_survey(
     terms: SurveyTerms,
     output: Path,
-    mix: MixClient,
-    found: MixTerms,
+    mixes: Mixes,
     plan: MixPlan,
     *,
-    further: Sequence[tuple[MixClient, MixTerms]] = (),
     reserve: Callable[[Collection], None] = lambda _: None,
 ) -> SurveyFolder:
-    """Folder of a new survey, registered at a mix or at all hosts of a sum, so that people can answer.
+    """Folder of a new survey, registered at a mix or at all mixes that share a sum, so that people can answer.
 
     Args:
         terms: what is asked.
         output: folder to make.
-        mix: client of the mix, with what its operator wants of registrants.
-        found: terms of the mix.
+        mixes: the mix, or all of them; the first one serves the page.
         plan: when, who and where.
-        further: clients of the mixes that share the answers with it, with their terms; the first one serves the page.
         reserve: reserves the release in a privacy ledger, before the mix knows of the collection.
 
     Raises:
-        InvalidParameterError: if the mix does not take so many people or days, or the page is to be at its own host.
-        RemoteProtocolError: if the mix refuses; then there is no folder.
+        InvalidParameterError: if a mix does not take this number of people or days, or the page is to be at its own
+            host.
+        RemoteProtocolError: if a mix refuses; then there is no folder.
     """
-    for each, theirs in ((mix, found), *further):
-        if terms.people > theirs.policy.people:
-            raise invalid(f"at most {theirs.policy.people}, which {each.url} takes", people=terms.people)
-        latest = datetime.now(UTC) + timedelta(days=theirs.policy.days)
-        if plan.closes is not None and instant(closes=plan.closes) > latest:
-            raise invalid(f"at most {theirs.policy.days} days from now, which {each.url} takes", closes=plan.closes)
+    mixes.check(people=terms.people, closes=plan.closes)
+    mix, found = mixes.first, mixes.found[0]
     if plan.page_at is not None and is_below(plan.page_at, found.url):
         raise invalid(f"at another host than {mix.url}, which serves the page by itself", page_at=plan.page_at)
     if plan.invited is not None and not found.tokens:
@@ -93,42 +83,27 @@ def new_mix_survey(
     issuer = None if plan.invited is None else Service(url=mix.url, key=mix.issuer_key())
 
     def collection(task: Task, analyst: PublishedKey, _: SurveyFolder) -> Collection:
-        shortest = min((found, *(theirs for _, theirs in further)), key=lambda each: each.policy.days)
-        closes = plan.closes or default_close(shortest)
-        waits = timedelta(days=min(_DAYS_TO_FETCH, shortest.policy.days)) - _SLACK
-        made = Collection.new(
+        return mixes.collection(
             task,
-            shuffler=Service(url=mix.url, key=found.shuffler),
-            further_shufflers=tuple(Service(url=each.url, key=theirs.shuffler) for each, theirs in further),
-            analyzer=Service(key=analyst),
-            closes=closes,
-            fetch_by=written(instant(closes=closes) + waits),
+            analyst,
+            closes=plan.closes or mixes.latest_close,
             transport="oblivious" if plan.relays else "direct" if issuer is None else "token",
-            gateway=found.gateway if plan.relays else None,
             **dict(zip(("relay", "second_relay"), plan.relays, strict=False)),
             issuer=issuer,
             reminders=plan.reminders,
             names=_names(terms.contact),
-            now=datetime.now(UTC),
         )
-        return replace(made, result=found.page_url(made.nonce))
 
     def register(survey: SurveyFolder) -> None:
         made = survey.read()
-        for each in (mix, *(other for other, _ in further)):
-            each.register(made)
+        mixes.register(made)
         if plan.invited is not None:
             _invite(survey, made, plan.invited, mix)
 
     def page_at(made: Collection) -> str:
-        return plan.page_at or found.page_url(made.nonce)
+        return plan.page_at or mixes.page_url(made.nonce)
 
     return new_survey(terms, output, Setting(collection, page_at, register, reserve))
-
-
-def default_close(found: MixTerms) -> str:
-    """Default closing time of a survey: in a week, or as late as a mix with these terms allows."""
-    return written(datetime.now(UTC) + min(timedelta(days=_DAYS_OPEN), timedelta(days=found.policy.days) - _SLACK))
 
 
 def _names(contact: str | None) -> PartyNames:
@@ -180,7 +155,9 @@ def finished(
     return asyncio.run(fetch_release(collection, keys, survey.path, certificates=certificates, waiting=waiting))
 
 
-def publish(survey: SurveyFolder, mix: MixClient, found: FetchedRelease | ShuffleDPError) -> None:
+def publish(
+    collection: Collection, analyst: AnalyzerKey, mix: MixClient, found: FetchedRelease | ShuffleDPError
+) -> None:
     """Publish a release at the mix, or that there is none, as data signed by the analyst's key.
 
     Raises:
@@ -190,4 +167,4 @@ def publish(survey: SurveyFolder, mix: MixClient, found: FetchedRelease | Shuffl
     if isinstance(found, FetchedRelease):
         folder = [*found.releases][-1]
         statement = json.loads((folder / _STATEMENT).read_text(encoding="utf-8"))
-    mix.publish(survey.read(), survey.analyst_key(), statement)
+    mix.publish(collection, analyst, statement)
