@@ -157,7 +157,7 @@ def trials_to_tell(claimed: float, true: float, runs: int, delta: float, *, tail
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """Event that the score in a ``column`` is at least a threshold, or at most the threshold if ``sign`` is -1.
+    """Event that the score in a ``column``, times ``sign`` (1 or -1), is at least a threshold.
 
     It is likelier with one of the data sets, "first" or "second".
     """

@@ -97,10 +97,7 @@ class ClonePair:
         return min(float(law.most @ deltas) * (1 + error) + law.outside + SMALLEST, 1.0)
 
     def given(self, clones: Floats, epsilon: float) -> tuple[Floats, float, Floats]:
-        """For each number of clones, the numbers that give its delta: a probability, times the gain less the loss.
-
-        The factor is the gain less the loss.
-        """
+        """Probability, gain and loss for each number of clones, whose delta is the probability times (gain - loss)."""
         short = math.expm1(epsilon - self.epsilon0)
         gain = -short / (1 + math.exp(-self.epsilon0))
         share = short / math.expm1(-self.epsilon0) * math.exp(-epsilon) / (1 + math.exp(-epsilon))

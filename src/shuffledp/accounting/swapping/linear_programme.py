@@ -15,9 +15,6 @@ _NOTHING = 1e-9  # least cost of a weight, as a share of the dearest row's cost,
 def least_cost(rows: Floats, costs: Floats) -> Floats | None:
     """Nonnegative weights c with nearly ``rows @ c >= 1``, at nearly the least cost; None if none are found.
 
-    The weights c have nearly ``rows @ c >= 1``, and nearly the least ``costs @ c``.
-
-
     Args:
         rows: coefficients, shape (rows, weights).
         costs: cost of each weight, above 0, shape (weights,).

@@ -207,7 +207,7 @@ def _peaked(counts: Floats, channel: Floats, mean: Floats) -> tuple[Neighborhood
         mean: how common each value is everywhere; values are the common one of a neighborhood as often as gives that.
 
     Returns:
-        The likeliest excess, and how likely it makes the reports (a logarithm).
+        The prior with the likeliest excess, and the log-likelihood, divided by the mean number of reports per person.
     """
     values = len(channel)
     found: list[tuple[float, NeighborhoodPrior]] = []

@@ -65,7 +65,7 @@ class OrderTelling(Success):
 
     @property
     def power(self) -> str:
-        """Sentence on the number of guesses that a refutation takes; "" for a refuted or a trivial claim."""
+        """Sentence on the guesses that refute a shuffler of twice the loss; "" for a refuted or a trivial claim."""
         if self.verdict is Verdict.REFUTED or self.claimed > _ANYTHING:
             return ""
         return f"A shuffler with twice the loss would be found with {self.guesses_needed:,} guesses."

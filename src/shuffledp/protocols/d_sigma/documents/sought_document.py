@@ -31,7 +31,7 @@ _NEARLY_ALL = 0.8  # of a uniform shuffle's displacement
 
 
 def sought_document(sought: GroupsSought, *, name: str, digest: str, groups: GroupsSection) -> Document:
-    """Page with the setting that meets the requirements (or why none does), and limits by mechanism and radius.
+    """Page with the setting that meets the requirements (or why none does), and limits by mechanism and groups.
 
     Args:
         sought: the result.

@@ -137,7 +137,7 @@ def without_losses(pure: float, divergences: Floats) -> LossProfile:
 def from_spectrum(
     spectrum: NDArray[np.complex128], size: int, places: tuple[int, int], factors: int
 ) -> tuple[Floats, float]:
-    """Probabilities of the places in a window, from the Fourier transform of their law, and a bound on rounding errors.
+    """Probabilities of places in a window, from the Fourier transform of their law, and a bound on all rounding.
 
     Args:
         spectrum: half of the transform, as `numpy.fft.rfft` gives it; of places modulo the size.

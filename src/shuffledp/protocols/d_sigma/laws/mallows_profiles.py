@@ -91,7 +91,7 @@ def _least_inversions(window: int, theta: float, releases: int) -> int:
 
 
 def _spectrum(window: int, theta: float, releases: int, size: int) -> NDArray[np.complex128]:
-    """Fourier transform of the law of inversions; 0 from the frequency on after which all values are below 1e-20."""
+    """Fourier transform of the law of inversions; 0 from a frequency on from which all values are below 1e-20."""
     counts = np.arange(1, window + 1, dtype=np.float64)
     constants = np.expm1(-theta) / np.expm1(-theta * counts)  # of truncated geometric laws
     whole = np.zeros(size // 2 + 1, dtype=np.complex128)

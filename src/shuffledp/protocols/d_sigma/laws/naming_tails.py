@@ -17,7 +17,7 @@ ROUND_UP = 1 + 1e-11
 
 
 def naming_tail(crowd: int, targets: int, at_least: int, kappa: float) -> float:
-    """Upper bound on the probability of naming ``at_least`` of k targets' slots rightly, if k slots are named.
+    """Upper bound on the probability that ``at_least`` or more of k named slots hold reports of the k targets.
 
     Args:
         crowd: r, people any two of whom may change places at the cost of kappa, the targets among them.

@@ -136,7 +136,7 @@ def few_distances(distances: Floats, *, kinds: int = 24) -> tuple[Floats, Intege
 
 
 def _on_two_tangents(part: Floats) -> Floats:
-    """Values with the sum of ``part``: copies of its first value, then of its last, and at most one value between."""
+    """Values of the number and sum of ``part``: copies of its first and of its last, and at most one value between."""
     first, last = float(part[0]), float(part[-1])
     if first == last:
         return part

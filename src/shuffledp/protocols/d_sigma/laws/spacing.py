@@ -73,7 +73,7 @@ class RankGroups(NamedTuple):
 
 
 def sort_spreads(positions: ArrayLike, groups: object, *, power: int = 1) -> Floats:
-    """Spread of each group: total move of its positions when its order is reversed, which is the costliest exchange.
+    """Spread of each group: how far its positions move if its order is reversed, which is the costliest exchange.
 
     With t the sorted positions of a group of g: the sum over all i of ``abs(t_(g+1-i) - t_(i))``, which over the scale
     is the loss of a sort with Laplace noise; or with ``power=2`` the root of the sum of squares, which over the scale

@@ -49,7 +49,7 @@ def laws_of(shuffler: object) -> tuple[OrderLaw, ...]:
 def orders_added_up(claims: Sequence[DSigmaPrivacy], *, delta: float) -> tuple[tuple[int, int, float], ...]:
     """Upper bounds on alpha of several releases about equal groups, at one remainder, by group size.
 
-    Empty where no laws are known, or where the laws are about groups of other sizes.
+    Empty where no laws are known, or where those of two releases are about groups of different sizes.
 
     A release without laws counts for every group as a response of its alpha; what its own remainder hides comes on top
     of ``delta``.
@@ -73,7 +73,7 @@ def orders_added_up(claims: Sequence[DSigmaPrivacy], *, delta: float) -> tuple[t
 
 
 def _profiles(laws: Sequence[OrderLaw]) -> list[Profile]:
-    """Loss profiles of one group's releases: one for releases with equal laws, and one for all Gaussian noise."""
+    """Loss profiles of one group's releases: one for all releases with the same law, and one for all Gaussian noise."""
     mu = math.hypot(*(law.numbers[0] for law in laws if law.law == "gaussian"))
     counts = Counter(law for law in laws if law.law != "gaussian")
     rest = [profile_of(law, releases=count) for law, count in counts.items()]

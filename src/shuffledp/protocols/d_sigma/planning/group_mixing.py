@@ -118,7 +118,7 @@ def mixing_warnings(mixing: Mixing, models: Iterable[ProtocolModel], named: Spre
 
 
 def slots_still_hide(named: Spread | None, models: Iterable[ProtocolModel]) -> str:
-    """Sentence that slots stay hidden where randomizing alone achieves the loss of the order; else ""."""
+    """Sentence that slots stay hidden, if they do though randomizing alone achieves the loss of the order; else ""."""
     if named is None or named.half > WEAK or not any(unneeded_shuffle(model) for model in models):
         return ""
     return (
@@ -240,7 +240,7 @@ def _evenly(people: int, most: int) -> Integers:
 
 
 def _asked(groups: Groups, order: Integers) -> tuple[list[int], Integers]:
-    """Own groups of people spread evenly along the order, if affordable, and the count of these people in each."""
+    """Own groups of people spread evenly along the order, as far as affordable, with how many of these own each."""
     numbers, counts = np.unique(groups.own[order[_evenly(order.size, _MOST_ASKED)]], return_counts=True)
     affordable = np.cumsum(groups.sizes[numbers]) <= _MOST_MEMBERSHIPS
     affordable[0] = True
@@ -286,7 +286,7 @@ def _drawn(groups: Groups, numbers: list[int], shuffler: SlotShuffler) -> _Drawn
 
 
 def _between(ascending: Integers, start: int, length: int) -> Integers:
-    """Numbers from ``start`` up to ``start + length``, less ``start``."""
+    """Numbers of ``ascending`` that are at least ``start`` and below ``start + length``, less ``start``."""
     low, high = np.searchsorted(ascending, [start, start + length])
     return ascending[low:high] - start
 

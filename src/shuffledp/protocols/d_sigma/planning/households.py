@@ -145,7 +145,7 @@ def _ranks_by_size(
 ) -> dict[int, Integers]:
     """Ranks of the members of each household, by household size, shape (households, members).
 
-    Of a number of people, households are neighbors along the order, in one block if a block is as large.
+    If ``households`` is a number of people, they are neighbors along the order, in one block if a block is as large.
     """
     people = rank.size
     if isinstance(households, int):
@@ -192,7 +192,7 @@ def _tails(crowds: Integers, size: int, at_least: int, kappas: Floats) -> Floats
 
 
 def _by_group(shuffler: SlotShuffler, model: ProtocolModel, members: Integers, wins: int) -> Floats:
-    """Chances of naming a household's slots by the pure loss of a group that holds it: more than half, and all slots.
+    """Chances of naming ``wins`` or more of a household's slots, and all, by the pure loss of a group that holds it.
 
     The group is the first member's own; 1 where it gives no bound. Shape (2, households).
     """

@@ -33,7 +33,7 @@ _SELDOM = 0.05  # chance with which a region keeps less than is said
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spread(Described):
-    """Distribution of a number over people: its maximum, and upper bounds for nine in ten and for half of them."""
+    """Distribution of a number over people: upper bounds for all of them, for nine in ten, and for half."""
 
     most: float
     nine_in_ten: float

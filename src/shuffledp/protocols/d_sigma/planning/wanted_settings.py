@@ -246,7 +246,7 @@ def _short(alpha: float, rounded: Callable[[float], int]) -> float:
 
 
 def _first_on_grid(make: Make, holds: Holds) -> float | None:
-    """Smallest alpha of a grid from which on all larger ones meet a requirement; None if the largest alpha fails."""
+    """Smallest alpha of a grid that, as all larger ones, meets a requirement; None if the largest alpha fails."""
     alpha, found = MOST_ALPHA, None
     while alpha >= LEAST_ALPHA and holds(make(alpha)):
         found, alpha = alpha, alpha / 2

@@ -234,7 +234,7 @@ def _stretched(distances: Floats, scale: float) -> LossProfile:
 def _largest_scale(
     profile: Callable[[float], Profile], known: float, guess: float, budget: tuple[float, float]
 ) -> float:
-    """Largest scale, found by secants, whose loss profile is within (alpha, delta), as that of ``known`` is."""
+    """Largest scale found, by secants, whose loss profile is within (alpha, delta), as that of ``known`` is."""
     alpha, delta = budget
     low, high, at = known, math.inf, max(guess, known * (1 + _CLOSE))
     for _ in range(_ROUNDS):
@@ -339,7 +339,7 @@ def block_concentrations(found: Windows, starts: Integers, alpha: float, delta: 
 
 
 def _few(widths: Integers) -> Integers:
-    """Window widths, rounded up to a few different widths if very many differ: a wider window allows less."""
+    """Window widths, rounded up to fewer different widths if very many differ: a wider window allows less."""
     if np.unique(widths).size <= _MOST_WIDTHS:
         return widths
     levels = np.ceil(np.log(np.maximum(widths, 2) / 2) / math.log(_WIDTH_RATIO))

@@ -115,7 +115,11 @@ class MallowsShuffleModel(SlotShuffleModel):
             self._check_alpha()
 
     def _check_alpha(self) -> None:
-        """Refuse an alpha below the loss of the concentrations, for blocks that are as small as the groups allow."""
+        """Refuse an alpha below the least loss that groups can have in blocks of these concentrations.
+
+        Groups lose least on neighboring ranks: two people in a block, and the largest group in the block that costs it
+        least.
+        """
         group = self.largest_group
         holding = [theta for size, theta, _ in self._kinds() if size >= group]
         if not holding:

@@ -74,7 +74,7 @@ class SwapGeometry:
 
 @compiled
 def _both_ways(factors: Floats) -> Floats:
-    """Sum over all other places of the product of the factors between; factor k leads from place k - 1 to k."""
+    """Sum for each place, over the others, of the product of the factors between; factor k leads from k - 1 to k."""
     found = np.zeros(factors.size)
     total = 0.0
     for place in range(1, factors.size):

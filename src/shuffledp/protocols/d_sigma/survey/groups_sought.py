@@ -66,7 +66,7 @@ class Sought(Described):
 
     @property
     def num_impossible(self) -> int:
-        """Number of people for whom no alpha meets the requirement that fails for most people."""
+        """Number of people whom no alpha hides as one requirement wants: the largest over the requirements."""
         return max(self.limits.impossible.values(), default=0)
 
 
@@ -232,7 +232,7 @@ def _require_covered(local: LocalModel, people: int) -> None:
 def _settings(
     section: GroupsSection, grouping: Grouping, delta: float, wanted: Wanted
 ) -> Iterator[tuple[Setting, Grouping]]:
-    """Settings to try, by radius of the groups: no Gaussian noise if households or the central loss matter."""
+    """Settings to try, by radius (or size) of the groups: no Gaussian noise if households or central loss matter."""
     with_gaussian = wanted.household is None and wanted.epsilon is None
     for reach, groups in groupings_around(section, grouping).items():
         largest = int(groups.groups.sizes.max())

@@ -187,10 +187,7 @@ def fewest_rounds(walk: NetworkShuffle, *, delta: float, progress: Progress | No
 
 
 def _past_colluders(walk: NetworkShuffle, overlay: Overlay, delta: float) -> int | None:
-    """Fewest rounds, in whole cycles, after which colluders add only a small part of delta; None if none are enough.
-
-    Rounds are tried in whole cycles; None if no tried number is enough.
-    """
+    """Fewest rounds after which colluders add only a small part of delta, in whole cycles; None if none tried are."""
     worth, cycle = math.tanh(walk.local.epsilon0 / 2), overlay.num_rounds  # that is the local delta at epsilon = 0
     tried = range(cycle, max(MOST_ONION_ROUNDS, cycle) + 1, cycle)
     alone = (worst_hiding(overlay, walk.num_colluding, each).alone for each in tried)

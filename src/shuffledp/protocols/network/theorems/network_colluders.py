@@ -218,6 +218,6 @@ def _some_collude(model: ProtocolModel, walks: "WalkFacts | None") -> Hypothesis
 
 
 def _crowd_curve(model: ProtocolModel, crowd: "Crowd", precision: Precision) -> Curve:
-    """Curve of the mean of D(1 + M), with M people in a crowd and D the delta of a uniform shuffle of that size."""
+    """Upper bound on the mean of D(1 + M): M people of a crowd hide the victim, D is a uniform shuffle's delta."""
     hidden = Hidden(exposed=0.0, chance=crowd.chance, most=crowd.most)
     return mixture_curve(model, crowd.others + 1, hidden, precision)

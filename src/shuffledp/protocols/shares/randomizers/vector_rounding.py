@@ -16,7 +16,7 @@ def largest_square(scale: float, dimension: int) -> float:
 
 
 def scale_of(square: int, dimension: int) -> float:
-    """Largest length of a vector whose rounded vector has a squared length of at most ``square``.
+    """Largest length at which rounding always leaves a vector with a squared length of at most ``square``.
 
     Example:
         >>> round(scale_of(22184, 1000), 2)
