@@ -22,6 +22,7 @@ from shuffledp.randomness.permutations import is_permutation
 
 DISTANCES = ("kendall", "hamming", "cayley", "footrule", "kendall-width")
 _PLAIN_MEMBERSHIPS = 50_000
+_DENSE = 64  # ranks between the first and the last member for each member, up to which they are looked at one by one
 
 
 @dataclass(frozen=True, eq=False)
@@ -272,17 +273,30 @@ def _spread_compiled(groups: Groups, order: Integers, at: Floats, power: int) ->
 
 def _spread(layout: Layout, room: Scratch, at: Floats, power: int) -> Floats:
     spreads = np.zeros(layout.sizes.size)
-    keys = np.empty(layout.sizes.max())
+    keys, held = np.empty(layout.sizes.max()), np.zeros(at.size, dtype=np.bool_)
     for group in range(layout.sizes.size):
         g, count = 0, pieces(layout, group, room.lows, room.highs)
-        room.lows[:count].sort()  # pieces are apart, so that first and last ranks stay together
-        room.highs[:count].sort()
+        lowest, highest = room.lows[:count].min(), room.highs[:count].max()
+        dense = highest - lowest <= _DENSE * layout.sizes[group]
         for i in range(count):
             for rank in range(room.lows[i], room.highs[i]):
                 keys[g] = at[rank]
+                held[rank] = dense
                 g += 1
+        if dense:  # positions ascend with ranks, so that looking at all ranks between takes the place of sorting
+            g = 0
+            for rank in range(lowest, highest):
+                if held[rank]:
+                    keys[g] = at[rank]
+                    held[rank] = False
+                    g += 1
+        else:
+            keys[:g].sort()
+        total = 0.0
         for i in range(g // 2):
-            spreads[group] += 2.0 * (keys[g - 1 - i] - keys[i]) ** power
+            move = keys[g - 1 - i] - keys[i]
+            total += 2.0 * (move if power == 1 else move * move)
+        spreads[group] = total
     return spreads
 
 

@@ -309,6 +309,8 @@ class KendallScales:
     def _computed(self, width: int, concentration: float) -> bool:
         alpha, delta = self._budget
         most = concentration * (width * (width - 1) // 2)
+        if most * (1 + 1e-14) <= alpha:
+            return True
         mean = most - 2 * concentration * kendall_inversions(width, concentration)[0]
         if mean > mean_loss_within(alpha, delta, most) * (1 + 1e-9):
             return False

@@ -145,6 +145,8 @@ def seek(column: Column, grouping: Grouping, wanted: Wanted, *, progress: Progre
     _require_covered(local, grouping.num_users)
     require_fitting(wanted.household, grouping.num_users)
     delta = getattr(section, "delta", None) or column.release.delta
+    if progress is not None:
+        progress(0, None)  # groups of other reaches, and the order of the first, take some seconds
     settings = list(_settings(groups_section, grouping, delta, wanted))
     uniform, orders, found = (
         uniform_of(local, grouping.num_users, column.release.delta),
