@@ -43,3 +43,12 @@ def test_public_columns_come_along_only_where_the_shuffler_works_by_them():
     sent = randomize_each(near, CsvInMemory(rows))
     assert np.array_equal(sent.public["x"], np.arange(30.0))
     assert randomize_each(Task.from_dict(task_with(public=["x"])), CsvInMemory(rows)).public is None
+
+
+def test_more_people_than_a_sum_was_planned_for_are_refused_in_the_words_of_the_task():
+    summed = {"kind": "split-and-mix", "epsilon": 2.0, "lower": 0, "upper": 10}
+    planned = Task.from_dict(
+        {"name": "x", "value": "x", "people": {"expected": 10}, "protocol": summed, "release": {"delta": 1e-6}}
+    )
+    with pytest.raises(InputDataError, match="of at most expected = 10 people, which the task was planned for"):
+        randomize_each(planned, CsvInMemory(b"x\n" + b"5\n" * 11))

@@ -71,7 +71,7 @@ def randomize_each(task: Task, answers: OneInput, *, source: RandomSource | None
         watch: told in which columns numbers have decimal commas.
 
     Raises:
-        InputDataError: for answers that do not fit the task.
+        InputDataError: for answers that do not fit the task, or of more people than a sum was planned for.
     """
     source, columns = resolve_source(source), task.columns
     public, read = PublicReader(task), [_Answers(column) for column in columns]
@@ -89,6 +89,8 @@ def randomize_each(task: Task, answers: OneInput, *, source: RandomSource | None
     for name, numbers in (own | public.numbers).items():
         watch.decimals(name, numbers.commas, numbers.points)
     together = np.logical_and.reduce([each.kept for each in read])
+    for each in read:
+        each.column.require_room(int(np.count_nonzero(together)))
     tables = [part for part in beside if part is not None]
     return Sent(
         reports=tuple(each.column.randomizer.randomizer().randomize(each.of(together), source=source) for each in read),

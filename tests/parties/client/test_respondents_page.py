@@ -323,3 +323,16 @@ def test_integers_of_models_are_text_and_numbers_stay():
     assert found["response"] == {"kind": "k-rr", "domain_size": "5", "share": str(model.response.share)}
     assert "93.2%" in PageWords.of("en").why(model)
     assert "rounded-mean" in KINDS
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_where_a_guess_is_between_two_of_more_answers_the_page_says_so(language):
+    """Mutant: it speaks of each of the two answers, though there are three."""
+    blanket = {"kind": "k-rr", "epsilon0": 4.0, "categories": ["a", "b", "c"], "blanket": True, "blanket_messages": 3.0}
+    table = asking({"column": "city", "randomizer": blanket}, language=language, people={"expected": 1000})
+    words = PageWords.of(language).table["told"]
+    between, among = (words[name].partition("{")[0] for name in ("alone_pair", "alone"))
+    page = data_of(with_page(Parties(table).collection, ADDRESS)[1])
+    said = json.dumps(page, ensure_ascii=False)
+    assert between in said
+    assert among not in said

@@ -206,3 +206,10 @@ def test_a_list_that_was_changed_reminds_nobody(invited):
         remind(survey, mix)
     people.write_bytes(written)
     assert list(survey.path.iterdir()) == before
+
+
+def test_an_analyst_without_an_address_is_named_by_its_key_in_the_language_of_the_page(invited):
+    _, survey, _ = invited
+    fingerprint = survey.read().analyzer.key.fingerprint
+    named = json.dumps(f"(Schlüssel {fingerprint})")[1:-1]
+    assert named in survey.page_file.read_text(encoding="utf-8")

@@ -98,7 +98,7 @@ def test_a_shuffler_that_promises_nothing_is_refused(shuffler):
         ({"shuffler": {"kind": "imperfect", "imperfection": -0.1}}, "imperfection must be"),
         ({"shuffler": {"kind": "imperfect", "imperfection": 60.0}}, "no number of messages up to 1024 is certified"),
         ({"expected": 2}, "must"),
-        ({"protocol": {"epsilon": 0.01}}, "epsilon \\* num_users must be so large"),
+        ({"protocol": {"epsilon": 0.01}}, "epsilon \\* num_users must be larger"),
         ({"protocol": {"epsilon": -1.0}}, "epsilon must be"),
         ({"protocol": {"upper": 0}}, "upper"),
         ({"protocol": {"statistic": "median"}}, "statistic must be one of"),

@@ -180,7 +180,8 @@ def test_the_chance_of_wrapping_around_is_that_of_the_noise_in_the_worst_case():
 
 def test_a_sum_that_may_well_wrap_around_is_refused_and_one_that_may_is_remarked_on():
     with pytest.raises(
-        InvalidParameterError, match=r"epsilon \* num_users must be so large .* at most 0.05; got epsil"
+        InvalidParameterError,
+        match=r"epsilon \* num_users must be larger, .* 0.05 is the most that is taken; got epsil",
     ):
         SplitAndMix(**SPLIT | {"num_users": 30, "epsilon": 0.1})
     noted = SplitAndMix(**SPLIT | {"num_users": 30}).model

@@ -139,7 +139,9 @@ def _data(draft: Collection, words: PageWords) -> dict[str, Any]:
         "pools": [pool.number for pool in draft.task.messages],
         **({"hosts": [pool.host for pool in draft.task.messages]} if draft.further_shufflers else {}),
         "sentences": [
-            words.told("local_device") if draft.local else words.told("device", analyst=_party(draft, "analyzer")),
+            words.told("local_device")
+            if draft.local
+            else words.told("device", analyst=_party(draft, "analyzer", words)),
             " ".join([_received(draft, words), *_once(draft, words)]),
             " ".join([words.told("promised"), *_plainly(first, words), *_weakness(first, words)]),
         ],
@@ -165,37 +167,40 @@ def _script_words(draft: Collection, words: PageWords) -> Mapping[str, Any]:
     return {**script, "said": {**script["said"], **words.table["local"]}} if draft.local else script
 
 
-def _party(draft: Collection, role: str) -> str:
+def _party(draft: Collection, role: str, words: PageWords) -> str:
     """Text that names a party: its name in quotation marks, if any, and its address or else its key."""
-    address, name = draft.addresses[role] or draft.analyzer.words, draft.names.to_dict().get(role)
+    by_key = words.told("key", fingerprint=draft.analyzer.key.fingerprint)
+    address, name = draft.addresses[role] or by_key, draft.names.to_dict().get(role)
     return address if name is None else f'"{printable(name)}" ({address})'
 
 
 def _dangers(draft: Collection, words: PageWords) -> Iterator[str]:
     """Sentences on who could read answers, and on one operator of several parties."""
     if serves_page(draft):
-        yield words.told("served_by_shuffler", shuffler=_party(draft, "shuffler"))
+        yield words.told("served_by_shuffler", shuffler=_party(draft, "shuffler", words))
     else:
-        yield words.told("served_by_other", page=_party(draft, "page"))
+        yield words.told("served_by_other", page=_party(draft, "page", words))
     if draft.one_operator:
         name = "one_operator_reads" if is_read_together(draft) else "one_operator"
-        yield words.told(name, parties=_several(draft))
+        yield words.told(name, parties=_several(draft, words))
         for column in draft.task.columns if {"shuffler", "analyzer"} <= set(draft.one_operator) else ():
             if told := told_alone(column.randomizer.randomizer().model):
                 shows = words.told("text_shows", percent=words.percent_of(percent(told, "at most")))
                 yield f'"{_asked(column)}": {shows}'
     if draft.further_shufflers:
         traitors = max(getattr(column.randomizer, "colluding_hosts", 0) for column in draft.task.columns)
-        parts = {"hosts": _hosts(draft, words), "analyst": _party(draft, "analyzer")}
+        parts = {"hosts": _hosts(draft, words), "analyst": _party(draft, "analyzer", words)}
         name = "hosts_read" if traitors else "one_host_reads"
         yield words.told(name, traitors=words.number(traitors), **parts)
     elif is_read_together(draft):
-        yield words.told("together_read", shuffler=_party(draft, "shuffler"), analyst=_party(draft, "analyzer"))
+        yield words.told(
+            "together_read", shuffler=_party(draft, "shuffler", words), analyst=_party(draft, "analyzer", words)
+        )
 
 
-def _several(draft: Collection) -> str:
+def _several(draft: Collection, words: PageWords) -> str:
     """Names of the parties that one operator runs, separated by commas."""
-    return ", ".join(_party(draft, role) for role in draft.one_operator)
+    return ", ".join(_party(draft, role, words) for role in draft.one_operator)
 
 
 def _result(draft: Collection, words: PageWords) -> list[str] | None:
@@ -212,12 +217,12 @@ def _language(draft: Collection) -> str:
 
 def _received(draft: Collection, words: PageWords) -> str:
     """Sentence on the parties that see where a report comes from."""
-    parts = {"shuffler": _party(draft, "shuffler"), "minimum": words.number(draft.minimum)}
+    parts = {"shuffler": _party(draft, "shuffler", words), "minimum": words.number(draft.minimum)}
     if draft.further_shufflers:
         return words.told("direct_hosts", hosts=_hosts(draft, words), minimum=parts["minimum"])
     if draft.relay is None:
         return words.told("local_direct" if draft.local else "direct", **parts)
-    relay = _party(draft, "relay")
+    relay = _party(draft, "relay", words)
     if draft.second_relay is not None:
         relay = words.told("either", relay=relay, second=draft.second_relay)
     return words.told("relayed", relay=relay, **parts)
@@ -225,7 +230,7 @@ def _received(draft: Collection, words: PageWords) -> str:
 
 def _hosts(draft: Collection, words: PageWords) -> str:
     """Text that names the hosts of a sum, each as `_party` does."""
-    *others, last = (_party(draft, host_role(number)) for number in range(len(draft.hosts)))
+    *others, last = (_party(draft, host_role(number), words) for number in range(len(draft.hosts)))
     return words.told("several", others=", ".join(others), last=last)
 
 
@@ -233,7 +238,7 @@ def _once(draft: Collection, words: PageWords) -> Iterator[str]:
     """Sentences on one answer per person, and on what the issuer learns; none without an issuer."""
     if draft.issuer is None:
         return
-    parts = {"issuer": _party(draft, "issuer"), "analyst": _party(draft, "analyzer")}
+    parts = {"issuer": _party(draft, "issuer", words), "analyst": _party(draft, "analyzer", words)}
     name = "signed_by_shuffler" if gives_tokens(draft) else "signed"
     yield words.told("ready_made" if draft.ready_made else name, **parts)
     if draft.reminders:
@@ -260,7 +265,8 @@ def _alone(draft: Collection, words: PageWords) -> dict[str, list[str]]:
         guess = lone_guess(model)
         if guess is None or not guess.is_said:
             continue
-        name = "alone_ends" if isinstance(model, MeanModel) else "alone"
+        of_all = guess.among == getattr(model, "domain_size", guess.among)
+        name = "alone_ends" if isinstance(model, MeanModel) else "alone" if of_all else "alone_pair"
         guessed = words.told(name, percent=words.percent_of(guess.percent), among=words.number(guess.among))
         large = words.told("alone_large", epsilon0=words.written(in_digits(guess.epsilon0, "exactly")))
         text, kind = (f"{large} {guessed}", "dangers") if guess.warning else (guessed, "notes")

@@ -302,9 +302,10 @@ class SplitAndMix(RangeRandomizer):
         chance = self.model.wrap_probability
         if chance > LARGEST_WRAP_PROBABILITY:
             raise InvalidParameterError(
-                "epsilon * num_users must be so large that the sum wraps around the modulus with a probability of at "
-                f"most {LARGEST_WRAP_PROBABILITY:g}; got epsilon={epsilon!r} with num_users={num_users!r}, which gives "
-                f"{chance:.2g}. Use more people or a larger epsilon"
+                "epsilon * num_users must be larger, 8 or so, or noise drowns the sum of so few people: with a "
+                f"probability of {chance:.2g} it would be read as a quite different number, where "
+                f"{LARGEST_WRAP_PROBABILITY:g} is the most that is taken; got epsilon={epsilon!r} with "
+                f"num_users={num_users!r}. Use more people or a larger epsilon"
                 f"{'' if modulus is None else ', or a larger modulus'}."
             )
 
