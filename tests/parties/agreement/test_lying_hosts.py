@@ -2,6 +2,7 @@
 
 import asyncio
 from datetime import UTC, datetime
+from urllib.parse import urlsplit
 
 import httpx
 import pytest
@@ -9,8 +10,11 @@ import pytest
 from parties.agreement.summing import Sum, hosts_of
 from parties.service.at_work import run
 from shuffledp.core.errors import AgreementError, RemoteProtocolError
+from shuffledp.parties.agreement import agreement_courier
 from shuffledp.parties.agreement.agreement_courier import Courier
-from shuffledp.parties.service import fetched_release
+from shuffledp.parties.agreement.agreement_steps import Stage
+from shuffledp.parties.service import fetched_release, fetcher
+from shuffledp.parties.service.collection_at_analyzer import LONGEST_MANIFEST
 from shuffledp.parties.wire.agreeing import LONGEST_STANDING, Handed, Kind, Standing
 from shuffledp.parties.wire.organizing import Asked, OrganizerRequest
 
@@ -106,6 +110,69 @@ def test_a_host_that_has_destroyed_its_shares_takes_and_signs_nothing_more(tmp_p
     run(play)
 
 
+class Dripping(httpx.AsyncBaseTransport):
+    """Host whose answers at a path come by a byte now and then, after some bytes at once."""
+
+    def __init__(self, app, path, *, at_once=0):
+        self.inner, self.path, self.at_once = httpx.ASGITransport(app=app), path, at_once
+
+    async def handle_async_request(self, request):
+        answer = await self.inner.handle_async_request(request)
+        if not request.url.path.endswith(self.path):
+            return answer
+        stream = Drops(await answer.aread(), self.at_once)
+        return httpx.Response(answer.status_code, headers=answer.headers, stream=stream)
+
+
+class Drops(httpx.AsyncByteStream):
+    """Body of which some bytes come at once and the others one by one."""
+
+    def __init__(self, content, at_once):
+        self.content, self.at_once = content, at_once
+
+    async def __aiter__(self):
+        yield self.content[: self.at_once]
+        for each in self.content[self.at_once :]:
+            await asyncio.sleep(0.02)
+            yield bytes([each])
+
+
+def test_a_host_that_drips_its_answers_counts_as_away_and_the_others_go_on(monkeypatch):
+    async def play():
+        given, standing = Sum.new(), Standing(stage=0, reason=0, named=65535, waits_for=b"", message=b"").encode()
+
+        def answer(request):
+            at_once = 1 if request.url.host == "host0.example" else len(standing)
+            return httpx.Response(200, stream=Drops(standing, at_once))
+
+        monkeypatch.setattr(agreement_courier, "_SECONDS", 0.1)
+        async with httpx.AsyncClient(transport=httpx.MockTransport(answer)) as client:
+            found = await Courier(given.collection, given.analyst, client).round()
+        assert [each.stage for each in found] == [None, Stage.OPEN, Stage.OPEN]
+
+    run(play, seconds=20)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("at_once", [0, LONGEST_MANIFEST], ids=["manifest", "shares"])
+def test_a_host_that_drips_its_batch_is_away_in_the_end_and_the_others_are_fetched(tmp_path, monkeypatch, at_once):
+    async def play():
+        given = Sum.new()
+        async with hosts_of(given, tmp_path) as hosts:
+            await hosts.send(given.shares(WAGES)[0])
+            await hosts.close_intake()
+            assert await hosts.carry()
+            client = hosts.client
+            hosts.mount(client, 0, Dripping(hosts.apps[0], "/fetch", at_once=at_once))
+            monkeypatch.setattr(fetcher, "_SECONDS", 0.5)
+            monkeypatch.setattr(fetched_release, "party_client", lambda *_, **__: client)
+            monkeypatch.setattr(fetched_release, "instant", lambda **_: datetime.now(UTC))  # the time to fetch is over
+            with pytest.raises(AgreementError, match=r"on; https://host0\.example has not"):
+                await fetched_release.fetch_release(given.collection, [given.analyst], tmp_path / "office")
+
+    run(play, seconds=20)
+
+
 class Endless(httpx.AsyncByteStream):
     """Body without an end, that counts its bytes."""
 
@@ -120,12 +187,13 @@ class Endless(httpx.AsyncByteStream):
 
 def test_an_answer_without_end_is_not_read_to_its_end():
     async def play():
-        given, body = Sum.new(), Endless()
-        transport = httpx.MockTransport(lambda _: httpx.Response(200, stream=body))
+        given, bodies = Sum.new(), [Endless() for _ in range(3)]
+        of_host = dict(zip((urlsplit(each.url).netloc for each in given.collection.hosts), bodies, strict=True))
+        transport = httpx.MockTransport(lambda asked: httpx.Response(200, stream=of_host[asked.url.host]))
         async with httpx.AsyncClient(transport=transport) as client:
             with pytest.raises(RemoteProtocolError, match=r"host0\.example must answer as a host"):
                 await Courier(given.collection, given.analyst, client).round()
-        assert body.sent < 2 * LONGEST_STANDING
+        assert 0 < max(body.sent for body in bodies) < 2 * LONGEST_STANDING
 
     run(play)
 

@@ -21,7 +21,7 @@ from shuffledp.parties.wire.organizing import ORGANIZER_TYPE, Asked, OrganizerRe
 from shuffledp.survey import Collection
 
 _STAGES = list(Stage)
-_SECONDS = httpx.Timeout(60.0)
+_SECONDS = 60.0  # for a whole answer: a lying host could send a byte a minute for ever
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.2, 15.0
 _KINDS = (Kind.COMMITMENT, Kind.REVEAL, Kind.AGREEMENT)
 _OVER = (Stage.AGREED, Stage.REFUSED)
@@ -93,7 +93,7 @@ class Courier:
 
     async def round(self) -> list[HostStanding]:
         """Standing of each host, after each available message that a host waits for is handed over once."""
-        found = [await self._ask(host) for host in self._rules.hosts]
+        found = await self._ask_all()
         if all(each.stage in (None, *_OVER) for each in found):
             return found
         await self._collect()
@@ -104,6 +104,16 @@ class Courier:
                 if message is not None:
                     found[host] = await self._ask(host, message)
         return found
+
+    async def _ask_all(self) -> list[HostStanding]:
+        """Standing of each host; all are asked at once, so that a slow one keeps no other waiting."""
+        several = [asyncio.ensure_future(self._ask(host)) for host in self._rules.hosts]
+        try:
+            return await asyncio.gather(*several)
+        finally:
+            for each in several:
+                each.cancel()
+            await asyncio.gather(*several, return_exceptions=True)
 
     async def _collect(self) -> None:
         """Ask the hosts for messages not seen yet, one kind after the other; stop at an incomplete kind."""
@@ -150,15 +160,18 @@ class Courier:
         )
         service = self._collection.hosts[host]
         try:
-            async with self._client.stream(
-                "POST",
-                f"{service.url}{self._collection.path}/{Asked.AGREE}",
-                content=request.encode(),
-                headers={"content-type": ORGANIZER_TYPE},
-                timeout=_SECONDS,
-            ) as answer:
+            async with (
+                asyncio.timeout(_SECONDS),
+                self._client.stream(
+                    "POST",
+                    f"{service.url}{self._collection.path}/{Asked.AGREE}",
+                    content=request.encode(),
+                    headers={"content-type": ORGANIZER_TYPE},
+                    timeout=_SECONDS,
+                ) as answer,
+            ):
                 content = await _content(answer)
-        except httpx.TransportError:
+        except (httpx.TransportError, TimeoutError):
             return None
         if answer.status_code == httpx.codes.GONE:  # it has handed everything over
             return Standing(_STAGES.index(Stage.AGREED), 0, len(self._rules.keys), b"", b"")

@@ -27,6 +27,7 @@ from shuffledp.parties.wire.keys import AnalyzerKey
 from shuffledp.survey import Collection
 
 _SECONDS_TO_ACKNOWLEDGE = 10.0
+_LAST_SECONDS = 60.0  # for a request that is made when the time to fetch is over
 STATE, RELEASE = "state", "release"  # folders in that of the command
 
 
@@ -177,7 +178,10 @@ async def _fetched(
     while True:
         waiting(is_reached)
         try:
-            found = await fetcher.fetch(wait=0 if once else LONGEST_WAIT)
+            async with asyncio.timeout(_seconds_until(until)):
+                found = await fetcher.fetch(wait=0 if once else LONGEST_WAIT)
+        except TimeoutError:
+            return Fetched.NOTHING
         except httpx.HTTPError:
             if once:
                 raise
@@ -192,6 +196,11 @@ async def _fetched(
             return found
         if found is Fetched.NOTHING:  # at once perhaps, from one that lies
             await asyncio.sleep(FIRST_PAUSE)
+
+
+def _seconds_until(until: datetime | None) -> float | None:
+    """Seconds for one request to a host of a sum, which has nothing to hand over after the time ``until``."""
+    return None if until is None else max(_LAST_SECONDS, (until - datetime.now(UTC)).total_seconds())
 
 
 def _is_over(until: datetime | None) -> bool:

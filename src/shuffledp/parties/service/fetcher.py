@@ -10,7 +10,9 @@ import httpx
 from shuffledp.core.errors import AgreementError, BatchTooSmallError, InvalidParameterError, RemoteProtocolError
 from shuffledp.parties.agreement.agreement_courier import Courier
 from shuffledp.parties.http.event_log import EventLog, Happened
+from shuffledp.parties.http.http_messages import Refused
 from shuffledp.parties.http.pauses import Pauses
+from shuffledp.parties.service.analyzer_app import MOST_BYTES
 from shuffledp.parties.service.collection_at_analyzer import LONGEST_MANIFEST, CollectionAtAnalyzer
 from shuffledp.parties.service.forwarder import FIRST_PAUSE, LONGEST_PAUSE
 from shuffledp.parties.wire.fetching import FETCH_TYPE, LONGEST_WAIT, FetchRequest, batch_digest
@@ -18,7 +20,8 @@ from shuffledp.parties.wire.grammar import BATCH_TYPE, SignedManifest
 from shuffledp.parties.wire.keys import AnalyzerKey, in_text
 from shuffledp.survey import Collection
 
-_SECONDS = httpx.Timeout(60.0)  # for each part; longer than the shuffler waits for a batch
+_SECONDS = 60.0  # for an answer's head and manifest; longer than the shuffler waits for a batch
+_A_SECOND = 1 << 14  # bytes per second of a batch, at least: a lying shuffler could send one a minute for ever
 
 
 class Fetched(Enum):
@@ -82,8 +85,19 @@ class Fetcher:
         Raises:
             RemoteProtocolError: if the shuffler refuses, or what comes is no batch of the collection.
             StorageError: if the disk did not take the batch.
-            httpx.HTTPError: if the shuffler cannot be reached, or the answer ends early.
+            httpx.HTTPError: if the shuffler cannot be reached, or the answer ends early, or comes too slowly.
         """
+        try:
+            async with asyncio.timeout(_SECONDS) as limit:
+                found = await self._ask(wait, limit)
+        except (TimeoutError, Refused):
+            raise httpx.ReadTimeout("the answer comes too slowly") from None
+        if found is Fetched.BATCH:
+            await self._at_analyzer.release()
+        return found
+
+    async def _ask(self, wait: int, limit: asyncio.Timeout) -> Fetched:
+        """Outcome of one request, whose batch is stored; ``limit`` moves on with what comes of the batch."""
         collection_id = self._at_analyzer.collection.id
         request = FetchRequest.by(self._key, collection_id, datetime.now(UTC), taken=self._taken, wait=wait)
         async with self._client.stream(
@@ -98,10 +112,9 @@ class Fetcher:
             if answer.status_code != httpx.codes.OK or answer.headers.get("content-type") != BATCH_TYPE:
                 raise _refusal(self._shuffler, answer.status_code)
             head = bytearray()
-            await self._at_analyzer.take(_kept(answer.aiter_raw(), head))
+            await self._at_analyzer.take(_kept(answer.aiter_raw(), head, limit))
         signed, _ = SignedManifest.read(bytes(head), 0, len(head))
         self._taken = batch_digest(signed.encode())
-        await self._at_analyzer.release()
         return Fetched.BATCH
 
 
@@ -154,9 +167,19 @@ def _refusal(url: str, status: int) -> RemoteProtocolError:
     return RemoteProtocolError(f"the shuffler at {url} must give batches to their analyzer; {why}")
 
 
-async def _kept(parts: AsyncIterator[bytes], head: bytearray) -> AsyncIterator[bytes]:
-    """Parts of a body as they come; the first bytes, which hold the manifest, are added to ``head``."""
+async def _kept(parts: AsyncIterator[bytes], head: bytearray, limit: asyncio.Timeout) -> AsyncIterator[bytes]:
+    """Parts of a body as they come; the first bytes, which hold the manifest, are added to ``head``.
+
+    Raises:
+        RemoteProtocolError: if the body is longer than any batch; a lying shuffler could fill the disk.
+    """
+    began, size = asyncio.get_running_loop().time(), 0
     async for part in parts:
+        size += len(part)
+        if size > MOST_BYTES:
+            raise RemoteProtocolError(f"a batch must have at most {MOST_BYTES:,} bytes; it has more.")
+        limit.reschedule(began + _SECONDS + size / _A_SECOND)
         if len(head) < LONGEST_MANIFEST:
             head += part
         yield part
+    limit.reschedule(None)  # the rest is this machine's work
