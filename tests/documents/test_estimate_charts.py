@@ -1,5 +1,6 @@
 """Pictures of estimates: axes that fit the data, and rows in an order that says something."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,7 +12,8 @@ from shuffledp.documents.blocks import Column, Table
 from shuffledp.documents.charts.chart import Dots, Line, Spans
 from shuffledp.documents.charts.estimate_charts import rows_chart
 from shuffledp.documents.charts.house_style import NARROW, WIDE
-from shuffledp.documents.charts.place_charts import PlacesDrawn, folded, place_charts
+from shuffledp.documents.charts.place_charts import PlacesDrawn, folded, place_charts, place_name
+from shuffledp.documents.charts.place_charts import rows_chart as rows_of_places
 from shuffledp.documents.rendering import figure_of
 from shuffledp.documents.words import Scale
 from shuffledp.protocols.network.documents.walk_charts import rounds_chart
@@ -127,3 +129,30 @@ def test_of_many_exact_intervals_the_largest_are_drawn_that_hold_together():
     chart = rows_chart(release.estimate, Scale.of(release.estimate), "answer", model=release.model.local)
     assert "only the 40 largest are drawn, with intervals that hold for all 60 together" in chart.caption
     assert len(chart.panels[0].y.names) == 40
+
+
+def test_circles_of_a_map_are_smaller_where_the_map_is():
+    where = tuple({"lat": float(place), "lon": float(place % 3)} for place in range(3))
+    drawn = replace(places(widening=1.0), where=where)
+    chart = place_charts(drawn)[0]
+    wide, narrow = (figure_of(chart, width).axes[0].collections[0].get_sizes() for width in (WIDE, NARROW))
+    np.testing.assert_allclose(narrow, wide / 4)
+
+
+@pytest.mark.parametrize(
+    ("place", "name", "brief"),
+    [
+        (
+            {"lat": 47.11604, "lon": 8.09412, "joined": "12 places"},
+            "lat 47.116, lon 8.09412 (12 places)",
+            "47.12, 8.094 (12 places)",
+        ),
+        ({"lat": 47.11604, "lon": -118.09412}, "lat 47.116, lon -118.094", "47.12, -118.1"),
+        ({"km from": 1.0, "km to": 3.0}, "km from 1, km to 3", "km from 1, km to 3"),
+        ({"canton": "Uri", "joined": "2 places"}, "Uri (2 places)", "Uri (2 places)"),
+    ],
+)
+def test_the_name_of_a_cell_says_where_it_is_and_fits_a_row_of_a_chart(place, name, brief):
+    assert place_name(place) == name
+    chart = rows_of_places([replace(places(widening=1.0), where=(place,) * 3)], "", "")
+    assert chart.panels[0].y.names == (brief,) * 3

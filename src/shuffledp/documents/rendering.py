@@ -211,13 +211,13 @@ def _paint(axes: "Axes", mark: Mark, room: _Room, *, zorder: float) -> None:
         lines = axes.vlines if mark.upright else axes.hlines
         lines(mark.at, mark.low, mark.high, linewidth=width, alpha=mark.strength, zorder=zorder, **color)
     elif isinstance(mark, Dots):
-        _paint_dots(axes, mark, zorder)
+        _paint_dots(axes, mark, mark.narrowed if room.is_narrow else 1.0, zorder)
     elif isinstance(mark, Note) and not (mark.is_wide_only and room.is_narrow):
         style = {"ha": mark.align, "fontsize": LABEL, "fontweight": "bold" if mark.is_bold else "normal"}
         annotate(axes, mark.text, mark.at, mark.offset, **style, **color)
 
 
-def _paint_dots(axes: "Axes", mark: Dots, zorder: float) -> None:
+def _paint_dots(axes: "Axes", mark: Dots, scale: float, zorder: float) -> None:
     names = [mark.color] if isinstance(mark.color, str) else mark.color
     faces = [tuple(int(LIGHT[name][place : place + 2], 16) / 255 for place in (1, 3, 5)) for name in names]
     each = np.empty((len(mark.x), 4))
@@ -225,7 +225,7 @@ def _paint_dots(axes: "Axes", mark: Dots, zorder: float) -> None:
     axes.scatter(
         mark.x,
         mark.y,
-        s=np.square(mark.size),
+        s=np.square(scale * np.asarray(mark.size)),
         c=each if mark.shades is None else mark.shades,
         marker="s" if mark.is_square else "o",
         edgecolors=LIGHT[mark.edge] if mark.edge else "none",

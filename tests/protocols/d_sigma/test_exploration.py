@@ -10,6 +10,7 @@ import pytest
 
 from shuffledp.core.errors import InputDataError, InvalidParameterError
 from shuffledp.core.text import percent
+from shuffledp.documents.blocks import Medium, Table
 from shuffledp.documents.page import page_of
 from shuffledp.protocols.d_sigma.attacks.nearest_match import nearest_match_success
 from shuffledp.protocols.d_sigma.attacks.pilot_attacks import PilotAttacks
@@ -147,6 +148,23 @@ def test_the_terminal_says_what_chance_leaves_why_fewer_are_named_and_that_answe
     assert f"Chance leaves a rho of {percent(found.uniform.rho)}" in said(one)
     assert "answers are made up" in said(replace(found, made_up=True))
     assert "answers are made up" not in said(found)
+    assert "No setting is named" in said(replace(found, picks={}))
+    assert "No setting is named" not in said(one)
+
+
+def test_no_table_of_the_page_is_wider_than_it_and_together_they_have_all_numbers(found):
+    def inside(blocks):
+        return [each for block in blocks for each in (block, *inside(block.inside))]
+
+    tables = [block for block in inside(page(found)[0].sections[1].blocks) if isinstance(block, Table)]
+    whole = [table for table in tables if Medium.PAGE not in table.on]
+    kept = [table for table in tables if Medium.PAGE in table.on]
+    assert len(kept) == 2 * len(whole) > 0
+    assert all(len(table.columns) <= 9 for table in kept)
+    for each, choice, details in zip(whole, kept[::2], kept[1::2], strict=True):
+        assert {column.head for column in choice.columns + details.columns} == {column.head for column in each.columns}
+        for row, one, other in zip(each.rows, choice.rows, details.rows, strict=True):
+            assert set(map(str, row)) == set(map(str, one + other))
 
 
 @pytest.mark.deep

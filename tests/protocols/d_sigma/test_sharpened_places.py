@@ -1,5 +1,7 @@
 """Sharpened maps on a release: places are joined until the blur can be undone, and refused with a reason elsewhere."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -10,10 +12,12 @@ from shuffledp.core.errors import UnsupportedModelError
 from shuffledp.documents.blocks import Picture
 from shuffledp.files import stages
 from shuffledp.protocols.d_sigma.analyzers.sharpened_regions import SharpenedAnalyzer, inverse_of
-from shuffledp.protocols.d_sigma.documents.place_document import places_section
+from shuffledp.protocols.d_sigma.documents.place_document import _opening, places_section
 from shuffledp.protocols.d_sigma.files.sharpened_places import _joined, _named
 from shuffledp.protocols.d_sigma.people.assignment import Groups
+from shuffledp.protocols.d_sigma.planning.group_mixing import mixing_of
 from shuffledp.protocols.d_sigma.shufflers.noisy_sort import NoisySortShuffler
+from shuffledp.protocols.d_sigma.survey.groups import GroupsSection
 from shuffledp.survey import Task
 from shuffledp.testing import SeededSource
 
@@ -128,3 +132,12 @@ def test_sharpened_cells_are_drawn_a_row_each(blurred):
     ]
     cells = len(outcome.shuffle_result.sharpened.people)
     assert [len(panel.y.names) for panel in chart.panels] == [cells]
+
+
+def test_where_nothing_leaves_its_group_it_is_not_said_that_most_reports_are_near():
+    groups, section = Groups.from_labels(np.arange(400) // 40), GroupsSection(column="town")
+    all_stay = mixing_of(groups, NoisySortShuffler(groups=groups, alpha=4.0))
+    said = _opening(all_stay, section, 10)
+    assert said.startswith("Reports stay in their senders\u2019 groups, so that 10 places can be compared.")
+    assert "Most reports" not in said
+    assert _opening(replace(all_stay, kept=0.99), section, 10).startswith("Most reports stay near their senders")

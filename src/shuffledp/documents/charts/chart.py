@@ -101,7 +101,8 @@ class Spans(Mark):
 class Dots(Mark):
     """Dots or squares, each with a color, a diameter and a strength; one value may serve all.
 
-    Where there are ``shades``, a positive number for each, these are the colors, on the scale of the panel.
+    Where there are ``shades``, a positive number for each, these are the colors, on the scale of the panel. On narrow
+    screens diameters are multiplied by ``narrowed``.
     """
 
     x: Numbers
@@ -112,6 +113,7 @@ class Dots(Mark):
     edge: str = "paper"
     shades: Numbers | None = None
     is_square: bool = False
+    narrowed: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)

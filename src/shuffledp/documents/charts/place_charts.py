@@ -17,7 +17,8 @@ from shuffledp.documents.words import Scale, count, shortened
 
 _LONGEST_PLACE = 26
 _MOST_OPEN, _MOST_ROWS = 15, 400  # rows of a table
-_SMALLEST, _LARGEST = 4.0, 16.0  # pixels: circles of a map
+_SMALLEST, _LARGEST = 4.0, 16.0  # pixels: circles of a map,
+_NARROWED = 0.5  # which is about half as wide on a narrow screen
 _BEYOND = 0.03  # share of the range of the truth by which axes exceed it
 _TICKS, _TICKS_BELOW = (7, 4), (10, 5)  # the most of them on an axis of estimates, and on one of places
 _THICK: dict[str, Any] = {"width": 5.0, "strength": 0.45}
@@ -135,12 +136,23 @@ def place_name(place: Mapping[str, Any]) -> str:
     """A place in words: its label, or its coordinates with their names."""
     if place.get("shuffled") == "no":
         return f"{place_name({key: value for key, value in place.items() if key != 'shuffled'})} (not shuffled)"
+    if "joined" in place:
+        return f"{place_name({key: value for key, value in place.items() if key != 'joined'})} ({place['joined']})"
     if len(place) == 1:
         ((key, value),) = place.items()
         return str(value) if isinstance(value, str) else f"{key} {value:g}"
     return ", ".join(
         f"{key} {value:g}" if isinstance(value, float) else f"{key} {value}" for key, value in place.items()
     )
+
+
+def _brief_name(place: Mapping[str, Any]) -> str:
+    """Name of a place for a row of a chart: of coordinates that are several, numbers of four digits alone."""
+    numbers = [value for value in place.values() if isinstance(value, float)]
+    if len(numbers) + ("joined" in place) < len(place) or len(numbers) < 2 or any(" from" in key for key in place):
+        return shortened(place_name(place), _LONGEST_PLACE)
+    joined = f" ({place['joined']})" if "joined" in place else ""
+    return ", ".join(f"{value:.4g}" for value in numbers) + joined
 
 
 def place_charts(drawn: PlacesDrawn, name: str = "places") -> tuple[Chart, ...]:
@@ -260,6 +272,7 @@ def _map(drawn: PlacesDrawn, at: Floats) -> Panel:
         size=sizes[order],
         strength=np.clip(np.abs(apart[order]) / 4, 0.06, 0.95),
         edge="soft",
+        narrowed=_NARROWED,
     )
     x, y = (Axis(label=names[which]) for which in (north, 1 - north))
     return Panel(x=x, y=y, marks=(circles,), height=(520, 344), title=(drawn.name, drawn.measure))
@@ -289,7 +302,7 @@ def _rows(panels: Sequence[PlacesDrawn]) -> tuple[Panel, ...]:
     All panels show the same places, those with most people if there are too many, on equal axes.
     """
     most = np.sort(np.argsort(-panels[0].people, kind="stable")[:MOST_DRAWN])
-    names = [shortened(place_name(place), _LONGEST_PLACE) for place in panels[0].where]
+    names = list(map(_brief_name, panels[0].where))
     numbers = [each for drawn in panels for each in (drawn.low[most], drawn.high[most], drawn.estimate[most])]
     ends, rows, found = _around(np.min(numbers), np.max(numbers), 0.02), range(len(most)), []
     for drawn in panels:

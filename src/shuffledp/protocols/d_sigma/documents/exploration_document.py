@@ -1,6 +1,7 @@
 """Page on the settings tried on a pilot: a chart, the best three with their task lines, and all numbers."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from shuffledp.core.text import count_of, in_digits, percent
@@ -37,6 +38,7 @@ from shuffledp.protocols.d_sigma.survey.settings_tried import (
 EXPLORE_PAGE = "explore.html"
 _LOOKS = {MALLOWS: ("blue", 1.0), SPENDING: ("blue", 0.4), LAPLACE: ("green", 1.0), GAUSSIAN: ("vermilion", 1.0)}
 _WHOLE = 100
+_NAMING = 3  # columns of a table that name a setting
 _CERTAIN = 0.9995  # a chance above it promises nothing
 _WEAK = 0.5  # a report that may be named more often than this is hardly hidden
 _BANNER = (
@@ -114,7 +116,13 @@ def is_exploration(folder: Path) -> bool:
 def _fewer(explored: Exploration) -> str:
     """Reason why fewer than three settings are named; "" if three are."""
     lacking = [pick for pick in ("hides more", "shows more") if pick not in explored.picks]
-    if not explored.picks or not lacking:
+    if not explored.picks:
+        return (
+            "No setting is named: each one that was tried is beaten, at what attacks find out and at what is learned, "
+            "by another one, or by no shuffle or a uniform one. Try larger alphas (--alpha), smaller groups (--reach), "
+            "or a larger pilot."
+        )
+    if not lacking:
         return ""
     why = {
         "hides more": "after no other one attacks find out clearly less, with promises as good",
@@ -283,10 +291,28 @@ def _tables(explored: Exploration, groups: GroupsSection) -> Iterator[Block]:
     rest = [number for number, each in numbered if each.dominated and each.is_ours]
     kept.sort(key=lambda number: (explored.tried[number].is_ours, explored.tried[number].learned))
     own = frozenset(place for place, number in enumerate(kept) if number in picked)
-    yield _table("Settings that no other one beats, between no shuffle and a uniform one", explored, kept, groups, own)
+    yield from _both("Settings that no other one beats, and both ends", explored, kept, groups, own)
     if rest:
-        table = _table("Settings that another one beats at both", explored, rest, groups, frozenset())
-        yield Fold(f"{len(rest)} settings that another one beats", (table,))
+        tables = _both("Settings that another one beats at both", explored, rest, groups, frozenset())
+        yield Fold(f"{len(rest)} settings that another one beats", tuple(tables))
+
+
+def _both(
+    caption: str, explored: Exploration, numbers: list[int], groups: GroupsSection, own: frozenset[int]
+) -> Iterator[Table]:
+    """Table for a terminal, and for a page two, of which no one is wider than the page: choice first, then details."""
+    whole = _table(caption, explored, numbers, groups, own)
+    yield replace(whole, on=TERMINAL)
+    for title, is_detail in ((caption, False), ("Further numbers of the same settings", True)):
+        kept = [place for place, head in enumerate(whole.columns) if place < _NAMING or head.detail == is_detail]
+        yield replace(
+            whole,
+            caption=title,
+            label=title,
+            columns=tuple(whole.columns[place] for place in kept),
+            rows=tuple(tuple(row[place] for place in kept) for row in whole.rows),
+            on=PAGE,
+        )
 
 
 def _table(

@@ -18,6 +18,7 @@ from shuffledp.survey import ColumnOutcome
 
 _MOST_TARGETS = 4  # number of targets that are drawn
 _FEW, _MANY = 0.1, 0.5  # shares of a group's reports that stay there, beyond a uniform shuffle
+_ALL = 0.9995  # the share of all from which on it is printed as 100%
 
 
 def places_section(outcome: ColumnOutcome) -> Section | None:
@@ -131,6 +132,8 @@ def _opening(mixing: Mixing, section: GroupsSection, places: int) -> str:
         )
     if mixing.kept_uniform == 1:
         return f"{stays}. {_landing(mixing, section)}"
+    if mixing.kept > _ALL:
+        return f"Reports stay in their senders\u2019 groups, {compared}. {stays}."
     kept = (mixing.kept - mixing.kept_uniform) / (1 - mixing.kept_uniform)
     if kept < _FEW:
         return f"Few reports stay in their group. {stays}. {_landing(mixing, section)}"

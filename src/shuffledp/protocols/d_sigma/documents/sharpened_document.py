@@ -48,9 +48,7 @@ def sharpened_blocks(
         )
         for target in drawn
     ]
-    chart = rows_chart(
-        panels, f"{what}, sharpened", "Each row is about the people of a cell, the highest estimate first."
-    )
+    chart = rows_chart(panels, f"{what}, sharpened", _about_rows(estimate))
     yield Picture(replace(chart, name="sharpened"), has_files=False, on=PAGE)
     heads = ("Place", "People", scale.noun, "In the slots", "Sharpened", "From", "To")
     numbers = zip(
@@ -78,3 +76,12 @@ def sharpened_blocks(
     yield folded(
         Table(caption, tuple(map(Column, heads)), rows, label="Sharpened estimates"), "cells", "statement.json"
     )
+
+
+def _about_rows(estimate: Estimate) -> str:
+    """Sentences on the rows of the chart, and on the coordinates that name them."""
+    said = "Each row is about the people of a cell, the highest estimate first."
+    coordinates = [key for key, value in (estimate.where or ({},))[0].items() if isinstance(value, float)]
+    if len(coordinates) < 2 or coordinates[0].endswith(" from"):
+        return said
+    return f"{said} Its name is {' and '.join(coordinates)} of the cell\u2019s largest place."
