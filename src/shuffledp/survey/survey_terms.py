@@ -72,6 +72,8 @@ class SurveyTerms:
             raise invalid("left out without a number or a question of two answers", sum=self.sums)
         if self.hosts > 1 and not self.sums:
             raise invalid("1 but for sums, whose answers are shared among several", mix=self.hosts)
+        if self.hosts > 1 and not all(each.fits_sum for each in self.questions):
+            raise invalid("1 where a question of more than two answers stands beside sums", mix=self.hosts)
         if self.sums and self.fakes is None:
             raise invalid("given for a sum, or people invited by name: what is made up brings no noise", fakes=None)
         if not self.sums:

@@ -87,5 +87,8 @@ def test_several_mixes_are_for_sums_alone():
     given = {"name": "survey", "questions": asked, "people": 12, "minimum": 6, "fakes": 0, "epsilon0": 2.0}
     with pytest.raises(InvalidParameterError, match="mix must be 1 but for sums"):
         SurveyTerms(**given, hosts=3)
+    which = AskedQuestion("Which?", ("a", "b", "c"))
+    with pytest.raises(InvalidParameterError, match="mix must be 1 where a question of more than two answers"):
+        SurveyTerms(**given | {"questions": (*asked, which)}, hosts=3, sums=True)
     lines = SurveyTerms(**given, hosts=3, sums=True).task_file().splitlines()
     assert {"hosts = 3", 'buffers = "host"'} <= set(lines)

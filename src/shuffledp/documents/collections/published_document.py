@@ -20,6 +20,7 @@ Result = tuple[str, Mapping[str, Any] | None]  # the day of its signature, and t
 
 _MOST_ROWS = 2000
 _SHARE, _AMONG = "frequency", "frequency among those asked"
+_OF_ALL, _PEOPLE = {"mean": "Mean", "sum": "Total"}, "number of people"
 _POINTS, _MOST_SHARE = 100, 1e6
 _CHANGED = "changed by chance on the device before it was sent."
 _SPLIT = "split by the device, with some chance, into messages that tell it only together."
@@ -133,7 +134,7 @@ def _question(
             TableColumn("Estimate"),
             TableColumn("Interval", brief=f"{level} interval"),
         ),
-        tuple(_row(each, decimals if _is_share(column, each) else None) for each in rows),
+        tuple(_row(column, each, decimals if _is_share(column, each) else None) for each in rows),
     )
     asked = " & ".join(column.inputs) if column.question is None else column.question
     is_outside = any(not 0 <= each["estimate"] <= 1 for each in shares)
@@ -151,17 +152,28 @@ def _is_share(column: Column, row: Mapping[str, Any]) -> bool:
     return is_mean or row["statistic"] in (_SHARE, _AMONG)
 
 
-def _row(row: Mapping[str, Any], decimals: int | None) -> tuple[str, str, str]:
+def _row(column: Column, row: Mapping[str, Any], decimals: int | None) -> tuple[str, str, str]:
     """Name, estimate and interval of one row; a share in percent, with this number of digits after the point."""
     target = row["target"]
     if not isinstance(target, str | int | float | bool):
         raise ValueError
+    target = _of_all(column, row["statistic"]) or target
     lower, estimate, upper = (_number(row[name]) for name in ("lower", "estimate", "upper"))
     if not lower <= upper:
         raise ValueError
     written = _plain if decimals is None else partial(_percent, decimals=decimals)
     among = " (among those asked)" * (row["statistic"] == _AMONG)
     return f"{printable(str(target))}{among}", written(estimate), f"{written(lower)} to {written(upper)}"
+
+
+def _of_all(column: Column, statistic: str) -> str:
+    """Name of a mean, a sum or the share of one of two answers, which need no column beside them; else ""."""
+    if statistic not in _OF_ALL or len(column.targets) > 1:
+        return ""
+    (names,) = column.randomizer.categories_of_answers or ((),)
+    if not names:
+        return _OF_ALL[statistic]
+    return str(names[1]) if statistic == "mean" else f"{names[1]} ({_PEOPLE})"
 
 
 def _number(value: Any) -> float:

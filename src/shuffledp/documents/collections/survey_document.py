@@ -263,6 +263,7 @@ def _central(terms: "SurveyTerms", collection: Collection) -> str:
     if terms.fakes is None:
         return _NO_FAKES
     first = collection.promised()[0]
-    made_up = f"If at most {terms.fakes:,} of the answers are made up, and nobody tells who sent which: "
+    most = f"at most {terms.fakes:,}" if terms.fakes else "none"
+    made_up = f"If {most} of the answers {'are' if terms.fakes else 'is'} made up, and nobody tells who sent which: "
     invited = collection.issuer is not None and not terms.fakes
     return f"{_IF_REAL if invited else made_up}{first.sentence_of(first.guarantee)}"
