@@ -16,6 +16,7 @@ from shuffledp.core.errors import (
     InvalidParameterError,
     RemoteProtocolError,
     ShuffleDPError,
+    SpoiltReportsError,
 )
 
 if TYPE_CHECKING:
@@ -159,7 +160,7 @@ def fetch(
         found = asyncio.run(
             fetch_release(read, keys, folder, once=once, certificates=ca, earlier=earlier or (), waiting=Waiting(once))
         )
-    except (BatchTooSmallError, AgreementError) as error:
+    except (BatchTooSmallError, AgreementError, SpoiltReportsError) as error:
         if publish:
             _publish(read, keys[0], error, ca)
         raise

@@ -14,7 +14,13 @@ from shuffledp.cli.options import Json, LedgerPath, print_json, require_extra, s
 from shuffledp.cli.send_command import Certificates
 from shuffledp.cli.serve_command import NEEDED
 from shuffledp.cli.states_command import status_of
-from shuffledp.core.errors import AgreementError, BatchTooSmallError, InvalidParameterError, RemoteProtocolError
+from shuffledp.core.errors import (
+    AgreementError,
+    BatchTooSmallError,
+    InvalidParameterError,
+    RemoteProtocolError,
+    SpoiltReportsError,
+)
 
 if TYPE_CHECKING:
     from shuffledp.parties.organizer.mix_client import MixClient
@@ -207,11 +213,11 @@ def _finish_at_mix(
     standing = status_of(collection, ca)
     if any(each["phase"] == "open" for each in (standing, *standing.get("hosts", ()))):  # though others may be away
         _close(survey, collection, ca)
-    found: FetchedRelease | BatchTooSmallError | AgreementError
+    found: FetchedRelease | BatchTooSmallError | AgreementError | SpoiltReportsError
     try:
         found = mix_survey.finished(survey, certificates=ca, waiting=Waiting(once=False))
         _show_release(survey, found, ledger)
-    except (BatchTooSmallError, AgreementError) as error:
+    except (BatchTooSmallError, AgreementError, SpoiltReportsError) as error:
         found = error
     if publish:
         with _mix(collection, ca) as mix:
@@ -283,7 +289,10 @@ def _next(survey: "SurveyFolder", collection: "Collection", phase: str, ca: Path
     if released:
         yield f"It is released: {survey.release / RELEASE_PAGE}"
     if publish and (results := _results(collection, ca)):
-        what = "That nothing was released" if results[-1].statement is None else "The result"
+        from shuffledp.parties.service.batch_release import says_released
+
+        last = results[-1].statement
+        what = "The result" if last is not None and says_released(last) else "That nothing was released"
         yield f"{what} is published: {collection.result}"
     elif publish or not released:
         yield f"Next: shuffledp survey finish {survey.path}{publish}"

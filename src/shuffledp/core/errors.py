@@ -4,6 +4,9 @@ Every message names the parameter, the condition it must meet and the value it h
 answer, a permutation or a key.
 """
 
+from collections.abc import Mapping
+from typing import Any
+
 
 class ShuffleDPError(Exception):
     """Base class of every error that the library raises on purpose."""
@@ -45,6 +48,19 @@ class BatchTooSmallError(InputDataError):
 
 class IncompleteSumError(InputDataError):
     """Missing or spoiled message in a sum that is released exactly or not at all."""
+
+
+class SpoiltReportsError(InputDataError):
+    """Reports that were opened and make no release; a second attempt would find the same ones.
+
+    Args:
+        message: the reason, in a sentence.
+        statement: content of the ``statement.json`` that says so.
+    """
+
+    def __init__(self, message: str, statement: Mapping[str, Any]) -> None:
+        super().__init__(message)
+        self.statement = statement
 
 
 class BudgetExceededError(ShuffleDPError, RuntimeError):

@@ -6,8 +6,10 @@ import pytest
 
 from parties.organizer.mix_in_thread import mix_in_thread
 from parties.organizer.test_mix_survey import LIST, terms
-from shuffledp.core.errors import BatchTooSmallError, RemoteProtocolError
+from parties.service.given import Parties
+from shuffledp.core.errors import BatchTooSmallError, InvalidParameterError, RemoteProtocolError
 from shuffledp.core.statement_terms import Trust
+from shuffledp.documents.collections.published_document import result_blocks
 from shuffledp.documents.collections.survey_document import numbers_document
 from shuffledp.documents.terminal import whole_lines
 from shuffledp.documents.words import OUTSIDE_SHARES
@@ -113,6 +115,17 @@ def test_of_too_few_answers_it_is_published_that_nothing_was_released(mix, tmp_p
     publish(survey.read(), survey.analyst_key(), mix, caught.value)
     assert "Nothing was released" in shown(survey)
     assert not survey.release.exists() or list(survey.release.iterdir()) == []
+
+
+def test_a_reason_for_which_nothing_was_released_is_shown_as_text_and_other_data_are_refused():
+    collection = Parties().collection
+    flow = {"flow": {"collected": {"collection": collection.id.hex()}}, "estimates": []}
+    blocks = result_blocks(collection, flow | {"not_released": "Two came <b>twice</b>.\x1b[2J"})
+    assert blocks[0].text.startswith("Nothing was released, although")
+    assert (blocks[1].text[:22], "\x1b" in blocks[1].text) == ("Two came <b>twice</b>.", False)
+    for reason in ("", 7, None, "x" * 1001):
+        with pytest.raises(InvalidParameterError, match="must be of its collection"):
+            result_blocks(collection, flow | {"not_released": reason})
 
 
 @pytest.mark.deep

@@ -2,6 +2,8 @@
 
 import json
 from contextlib import ExitStack
+from dataclasses import replace
+from itertools import count
 
 import httpx
 import pytest
@@ -15,6 +17,7 @@ from shuffledp.parties.organizer import mix_survey
 from shuffledp.parties.organizer.survey_folder import SurveyFolder
 from shuffledp.parties.service import client
 from shuffledp.parties.service.client import new_client, send
+from shuffledp.parties.service.share_uploads import shares_of
 from shuffledp.survey.asked_questions import AskedQuestion
 from shuffledp.survey.survey_terms import SurveyTerms
 
@@ -46,6 +49,31 @@ def test_a_survey_at_three_mixes_is_released_and_published_on_its_page(tmp_path,
         assert statement["flow"]["received"] == 9
         page = httpx.get(collection.page.url).text
         assert "9 people" in page or "9 answers" in page
+
+
+@pytest.mark.deep
+def test_people_are_told_on_the_page_that_a_sum_is_spoilt_and_why(tmp_path, monkeypatch):
+    people = count()
+
+    def swapped(*given):
+        first, second, *rest = shares_of(*given)
+        wrong = replace(second.reports[0], public_extensions=first.reports[0].public_extensions)
+        lies = replace(first, reports=(wrong, *first.reports[1:]))
+        return [lies if next(people) == 0 else first, second, *rest]
+
+    with ExitStack() as stack, monkeypatch.context() as lying:
+        lying.setattr(client, "shares_of", swapped)  # a device sends a message to the wrong host
+        collection = made(tmp_path, stack, monkeypatch)
+        shuffledp("survey", "close", tmp_path / "survey")
+        done = shuffledp("survey", "finish", tmp_path / "survey", "--publish")
+        assert (done.code, "needs every message of everybody once" in done.err) == (3, True)
+        assert "That nothing was released is published" in " ".join(done.out.split())
+        page = httpx.get(collection.page.url).text
+        assert "Nothing was released, although" in page
+        assert "needs every message of everybody once" in page
+        again = shuffledp("survey", "finish", tmp_path / "survey", "--publish")
+        assert (again.code, httpx.get(collection.page.url).text) == (3, page)
+        assert "That nothing was released is published" in shuffledp("survey", "status", tmp_path / "survey").out
 
 
 @pytest.mark.deep

@@ -29,6 +29,12 @@ _SIGNED = (
     "checked them."
 )
 _NOTHING = "Nothing was released: fewer people answered than are released, and their answers were destroyed unread."
+_NOTHING_OF_HOSTS = (
+    "Nothing was released: fewer people than are released had their shares at every host, or not all hosts came back "
+    "and agreed. Honest hosts have destroyed what they had, unread."
+)
+_SPOILT = "Nothing was released, although what people sent has been opened. The analyst says why:"
+_LONGEST_REASON = 1000
 
 
 def published_document(collection: Collection, results: Sequence[Result], promised: Sequence[str]) -> Document:
@@ -95,12 +101,14 @@ def result_blocks(collection: Collection, statement: Mapping[str, Any] | None) -
         InvalidParameterError: if it is no result of this collection.
     """
     if statement is None:
-        return told(_NOTHING, role=Role.LEAD)
+        return told(_NOTHING_OF_HOSTS if collection.further_shufflers else _NOTHING, role=Role.LEAD)
     try:
         columns, rows = collection.task.columns, statement["estimates"]
         parts = statement["columns"] if collection.task.in_blocks else [statement]
         if any(each["flow"]["collected"]["collection"] != collection.id.hex() for each in parts):
             raise ValueError
+        if "not_released" in statement:
+            return told(_SPOILT, _reason(statement["not_released"]), role=Role.LEAD)
         found: list[Block] = []
         for column, part in zip(columns, parts, strict=True):
             named = column.value if collection.task.in_blocks else None
@@ -109,6 +117,12 @@ def result_blocks(collection: Collection, statement: Mapping[str, Any] | None) -
         return tuple(found)
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError):
         raise InvalidParameterError("a result must be of its collection, with its estimates; it is not.") from None
+
+
+def _reason(text: Any) -> str:
+    if not isinstance(text, str) or not 0 < len(text) <= _LONGEST_REASON:
+        raise ValueError
+    return printable(text)
 
 
 def _question(

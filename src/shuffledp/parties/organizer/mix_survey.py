@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from shuffledp.core.errors import InvalidParameterError, ShuffleDPError
+from shuffledp.core.errors import InvalidParameterError, ShuffleDPError, SpoiltReportsError
 from shuffledp.core.validate import invalid
 from shuffledp.files.writing import new_folder
 from shuffledp.parties.issuer.invitations import new_invitations
@@ -148,6 +148,7 @@ def finished(
     Raises:
         BatchTooSmallError: if fewer answered than are released.
         AgreementError: if the hosts of a sum never agree.
+        SpoiltReportsError: if the answers were opened, and make no release.
         InputDataError: if the answers were fetched elsewhere, or not in time.
         RemoteProtocolError: if the mix refuses.
     """
@@ -163,7 +164,7 @@ def publish(
     Raises:
         RemoteProtocolError: if the mix refuses.
     """
-    statement = None
+    statement = found.statement if isinstance(found, SpoiltReportsError) else None
     if isinstance(found, FetchedRelease):
         folder = [*found.releases][-1]
         statement = json.loads((folder / _STATEMENT).read_text(encoding="utf-8"))

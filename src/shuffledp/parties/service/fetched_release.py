@@ -12,7 +12,13 @@ from typing import Any
 
 import httpx
 
-from shuffledp.core.errors import AgreementError, BatchTooSmallError, InputDataError, RemoteProtocolError
+from shuffledp.core.errors import (
+    AgreementError,
+    BatchTooSmallError,
+    InputDataError,
+    RemoteProtocolError,
+    SpoiltReportsError,
+)
 from shuffledp.core.instants import instant
 from shuffledp.parties.agreement.agreement_courier import Courier, HostStanding
 from shuffledp.parties.http.event_log import EventLog, Happened
@@ -73,8 +79,9 @@ async def fetch_release(
         InvalidParameterError: if the keys are not the collection's, or ``earlier`` does not fit the task.
         BatchTooSmallError: if fewer answered than make a batch.
         AgreementError: if the hosts of a sum never agree, or one keeps back what they have agreed on.
-        InputDataError: if reports were opened, and a release of them is not possible or could not be written; or if
-            the batches were fetched into another folder, or not in time.
+        SpoiltReportsError: if reports were opened, and make no release.
+        InputDataError: if a release could not be written; or if the batches were fetched into another folder, or not in
+            time.
         RemoteProtocolError: if the shuffler refuses, or what it sends is no batch of the collection.
         StorageError: if the disk did not take a batch.
         httpx.HTTPError: if the shuffler cannot be reached; only with ``once``.
@@ -248,10 +255,12 @@ def _refuse(collection: Collection, folder: Path, is_done: bool, happened: _Happ
         raise InputDataError(
             "the release must be written, and could not be; the batches are kept. Try the command again."
         )
-    if reasons := [said["not_released"] for said in _told(collection, folder).values()]:
-        raise InputDataError(
-            f"the reports must make a release, and do not: {' '.join(reasons)} Reports were seen: count what is in "
-            f"{folder} by --earlier in other releases about the same people."
+    if told := [*_told(collection, folder).values()]:
+        reasons = " ".join(said["not_released"] for said in told)
+        raise SpoiltReportsError(
+            f"the reports must make a release, and do not: {reasons} Reports were seen: count what is in "
+            f"{folder} by --earlier in other releases about the same people.",
+            told[-1],
         )
     raise BatchTooSmallError(
         f"a release needs the reports of at least {collection.minimum} people; there were fewer. The shuffler has "
