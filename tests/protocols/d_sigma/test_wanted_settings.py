@@ -210,7 +210,10 @@ def test_even_gaps_keep_a_wanted_chance_with_a_quarter_less_displacement():
             "release": {"delta": 1e-6},
         }
     )
-    found = seek(task.column, Grouping(groups), Wanted(slot_chance=0.2))
+    told = []
+    found = seek(task.column, Grouping(groups), Wanted(slot_chance=0.2), progress=lambda *each: told.append(each))
+    assert told[:2] == [(0, None), (0, len(found.found))]  # told that something is done before anything is
+    assert told[-1] == (len(found.found), len(found.found))
     best = found.found[found.best]
     assert best.setting.mechanism == "noisy-sort, laplace, even gaps"
     assert best.promises.named.most <= 0.2
