@@ -224,6 +224,12 @@ def test_a_mean_and_a_total_of_numbers_are_sums():
     assert task_of(total).column.randomizer.statistic == "sum"
 
 
+@pytest.mark.parametrize(("epsilon0", "is_offered"), [(1.0, True), (2.0, False), (3.0, True)])
+def test_a_sum_is_offered_where_it_errs_less_than_half_as_much_and_not_where_it_is_only_better(epsilon0, is_offered):
+    asked = terms(people=20, minimum=10, epsilon0=epsilon0)  # 2.1, 1.86 and 2.06 times less
+    assert (asked.better_sum is not None) is is_offered
+
+
 def test_totals_are_for_sums_alone():
     with pytest.raises(InvalidParameterError, match=r"^total must be left out without --sum"):
         terms(questions=(AskedQuestion("A?", ("x", "y"), total=True),))
