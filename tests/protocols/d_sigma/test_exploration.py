@@ -143,7 +143,7 @@ def test_the_terminal_says_what_chance_leaves_why_fewer_are_named_and_that_answe
         return " ".join(getattr(block, "text", "") for block in page(explored)[0].promise.headline)
 
     one = replace(found, picks={"balanced": found.picks["balanced"]})
-    assert "Fewer than three settings are named" in said(one)
+    assert "No more settings are named" in said(one)
     assert "Fewer than" not in said(replace(one, picks=dict.fromkeys(("balanced", "hides more", "shows more"), 2)))
     assert f"Chance leaves a rho of {percent(found.uniform.rho)}" in said(one)
     assert "answers are made up" in said(replace(found, made_up=True))

@@ -131,3 +131,39 @@ def test_the_sentence_is_about_the_household_that_is_found_most_easily():
     assert [row[1] for row in table.rows[:4]] == ["20.0%", "30.0%", "100%", "50.0%"]
     few = replace(promises, households={"2": spread(0.3)})
     assert "neighbors" not in next(promised(few)).text
+
+
+def test_groups_that_do_not_overlap_are_answered_by_a_uniform_shuffle_inside_each(folder):
+    lines = TASK.replace('columns = ["age"], radius = 2', 'column = "age"')
+    (folder / "apart.toml").write_text(lines)
+    found = plan(folder, "--slot-chance", "0.3", task="apart.toml")
+    assert found.code == 0, found.err
+    assert "Take mallows with alpha = 0" in found.out
+    assert "for which a smaller central epsilon is proved" in found.out
+    assert "What can be learned: an estimate for one of your groups (10 people for half" in found.out
+    assert "Chosen: impossible" not in found.out  # there is nothing to choose from
+    best = plan(folder, "--slot-chance", "0.3", "--json", task="apart.toml").json["found"]
+    assert [each["setting"]["alpha"] for each in best] == [0.0]
+    assert best[0]["promises"]["named"]["most"] <= 0.3
+    never = plan(folder, "--slot-chance", "0.1", task="apart.toml")  # e / (e + 9) = .23
+    assert "cannot be met at any alpha" in never.out
+    moved = plan(folder, "--slot-chance", "0.5", "--blur", "2", task="apart.toml")
+    assert "Take " in moved.out
+    assert "alpha = 0:" not in moved.out
+
+
+@pytest.mark.deep
+def test_of_several_columns_the_one_with_the_largest_epsilon0_is_planned_for(folder):
+    block = '[[value]]\ncolumn = "{}"\nrandomizer = {{kind = "k-rr", epsilon0 = {}, categories = ["no", "yes"]}}\n'
+    lines = "\n".join(line for line in TASK.split("\n") if not line.startswith(("value", "randomizer")))
+    (folder / "two.toml").write_text(f"{lines}\n{block.format('ill', 0.25)}{block.format('happy', 0.5)}")
+    options = ("--slot-chance", "0.3", "--stays-in-group", "0.001", "--json")
+    one, two = plan(folder, *options), plan(folder, *options, task="two.toml")
+    assert two.code == 0, two.err
+    assert two.json["epsilon0"] == 0.5
+    assert [each["setting"] for each in two.json["found"]] == [each["setting"] for each in one.json["found"]]
+    assert "adds up" in plan(folder, *options[:-1], task="two.toml").out
+    assert (
+        "--epsilon must be asked of a task with one private column"
+        in plan(folder, "--epsilon", "1", task="two.toml").err
+    )

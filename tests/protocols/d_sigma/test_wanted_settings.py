@@ -245,7 +245,7 @@ def test_of_settings_that_displace_alike_the_smaller_pure_alpha_is_taken_and_dis
             "release": {"delta": 1e-6},
         }
     )
-    found = seek(task.column, Grouping(Groups.from_labels(labels)), Wanted(slot_chance=0.05))
+    found = seek(task.column, Grouping(Groups.from_labels(labels)), Wanted(slot_chance=0.05, blur=100.0))
     best = found.found[found.best]
     near = [each for each in found.found if each.displacement <= 1.15 * min(one.displacement for one in found.found)]
     assert best.setting.delta == 0

@@ -4,12 +4,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from shuffledp.cli.options import named, show_result, whole
 from shuffledp.core.errors import InvalidParameterError
+
+if TYPE_CHECKING:
+    from shuffledp.protocols.d_sigma.planning.wanted_settings import Wanted
+    from shuffledp.survey import Task
+    from shuffledp.survey.columns import Column
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +56,16 @@ def is_sought(task: Path, options: WantedOptions, epsilon: float | None, beside:
     return bool(options.given)
 
 
+def _least_hidden(task: "Task", wanted: "Wanted") -> "Column":
+    """Column with the largest epsilon0, whose reports are hidden least; refused where losses of columns add up."""
+    if len(task.columns) > 1 and wanted.epsilon is not None:
+        raise InvalidParameterError(
+            "--epsilon must be asked of a task with one private column: a person's losses of several add up, and "
+            "`plan` without this says to what."
+        )
+    return max(task.columns, key=lambda column: column.randomizer.randomizer().model.epsilon0)
+
+
 def show_sought(
     task: Path, people: Path | None, options: WantedOptions, epsilon: float | None, *, as_json: bool
 ) -> None:
@@ -65,16 +80,15 @@ def show_sought(
     from shuffledp.survey import Task
 
     asked, wanted = Task.read(task), Wanted(**options.given, epsilon=epsilon)  # type: ignore[arg-type]
-    if len(asked.columns) > 1:
-        raise InvalidParameterError("the task must have one private column for this; it has several.")
-    _, groups = section_with_groups(asked.column)
+    column = _least_hidden(asked, wanted)
+    _, groups = section_with_groups(column)
     check_people(asked, people)
     with watching("") as watch:
         around = read_surroundings(asked, task.parent, users=None, people=people, progress=watch.progress)
         grouping = around.get("grouping")
         if not isinstance(grouping, Grouping):
             raise InvalidParameterError("the task must have a table [groups] for this.")
-        found = seek(asked.column, grouping, wanted, progress=partial(watch.progress, "trying settings"))
+        found = seek(column, grouping, wanted, progress=partial(watch.progress, "trying settings"))
     show_result(
         found, lambda: sought_document(found, name=asked.name, digest=asked.sha256, groups=groups), as_json=as_json
     )

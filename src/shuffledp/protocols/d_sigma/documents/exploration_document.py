@@ -52,7 +52,8 @@ _MADE_UP = (
 )
 NO_LEAK = (
     "The task's groups do not overlap: a shuffle inside each keeps the map of groups as it is whatever alpha is, so "
-    "that alpha = 0 hides most and costs nothing; so does a uniform shuffle inside strata (by = the column)."
+    "that alpha = 0 hides most and costs nothing; so does a uniform shuffle inside strata (by = the column), for which "
+    "a smaller central epsilon is proved."
 )
 _PICKS = {
     "balanced": "hiding and showing count alike",
@@ -125,11 +126,11 @@ def _fewer(explored: Exploration) -> str:
     if not lacking:
         return ""
     why = {
-        "hides more": "after no other one attacks find out clearly less, with promises as good",
-        "shows more": "after no other one clearly more is learned",
+        "hides more": "none lets attacks find out clearly less with promises as good",
+        "shows more": "none lets clearly more be learned",
     }
-    reasons = ", and ".join(why[pick] for pick in lacking)
-    return f"Fewer than three settings are named: of those that nothing beats, {reasons}."
+    reasons = " and ".join(f"{why[pick]} (\u201c{pick}\u201d)" for pick in lacking)
+    return f"No more settings are named: of all settings that no other one beats, {reasons}."
 
 
 def _undecided(explored: Exploration) -> str:

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable, Sequence
 
+from shuffledp.core.errors import UnsupportedModelError
 from shuffledp.core.guarantees import DSigmaPrivacy
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.text import count_of, in_digits, percent
@@ -10,9 +11,11 @@ from shuffledp.documents.blocks import DETAIL, PAGE, Block, Cell, Column, Role, 
 from shuffledp.documents.document import Section
 from shuffledp.documents.family_document import FamilyDocument
 from shuffledp.documents.words import NOTHING, count, number
+from shuffledp.planning.mechanism_choice import ExpectedError, expected_error
 from shuffledp.protocols.d_sigma.documents.place_document import places_section
 from shuffledp.protocols.d_sigma.documents.promises_document import promised
 from shuffledp.protocols.d_sigma.planning.group_mixing import GroupsPlan, Mixing, slots_still_hide
+from shuffledp.protocols.d_sigma.planning.sharpened_cells import SharpenedCells
 from shuffledp.protocols.d_sigma.survey.grouped_section import groups_of
 from shuffledp.protocols.d_sigma.survey.groups import GroupsSection
 from shuffledp.protocols.d_sigma.survey.regional_result import Regional
@@ -46,6 +49,7 @@ def groups_plan_section(plan: GroupsPlan, section: GroupsSection, models: Sequen
         *_sentences(own, section),
         *([] if plan.promises is None else promised(plan.promises)),
         *told("" if plan.promises is None else slots_still_hide(plan.promises.named, models)),
+        *told(*_errors(plan, models)),
         _table_of_losses("alpha", [(f"{each.alpha:.4g}", each) for each in plan.by_alpha], own, section),
     ]
     if plan.by_reach:
@@ -54,6 +58,36 @@ def groups_plan_section(plan: GroupsPlan, section: GroupsSection, models: Sequen
         rows = sorted([*reaches, (f"{own_value:.4g}", own)], key=lambda row: float(row[0]))
         blocks.append(_table_of_losses(plan.by_reach[0].key, rows, own, section))
     return Section(anchor="groups", title="Who is mixed with whom", blocks=tuple(blocks))
+
+
+def _errors(plan: GroupsPlan, models: Sequence[ProtocolModel]) -> Iterable[str]:
+    """Sentences on the expected error of an estimate by group, and of a sharpened one."""
+    own, cells = plan.mixing, plan.sharpened
+    sizes = {"the smallest group": own.smallest, "the median one": own.median, "the largest": own.largest}
+    for model in dict.fromkeys(models):
+        try:
+            errors = {people: expected_error(model.local, people) for people in (*sizes.values(), *_people(cells))}
+        except UnsupportedModelError:  # of open answers
+            continue
+        each = [f"{_error(errors[people])} in {name} ({count(people)})" for name, people in sizes.items()]
+        blurred = " Reports that land in a group\u2019s slots from elsewhere blur it besides." * (own.kept < 1)
+        at = errors[own.median].at
+        yield f"Standard error by group, of {at}: {', '.join(each)}, from randomizing alone.{blurred}"
+        if cells is not None:
+            stretched = cells.stretched * errors[cells.people].standard_error
+            yield (
+                f"A release also sharpens: joined places of {count(cells.people)} people or more (two mean "
+                "displacements), without blur, with a standard error of about "
+                f"{in_digits(stretched, 'at most')} where it is largest."
+            )
+
+
+def _people(cells: SharpenedCells | None) -> tuple[int, ...]:
+    return () if cells is None else (cells.people,)
+
+
+def _error(error: ExpectedError) -> str:
+    return in_digits(error.standard_error, "at most")
 
 
 def groups_section(outcome: ColumnOutcome) -> Section | None:

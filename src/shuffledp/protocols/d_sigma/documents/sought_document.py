@@ -87,8 +87,9 @@ def _answer(sought: GroupsSought, groups: GroupsSection) -> Iterator[Block]:
         *_left_out(best, sought, groups),
         *_promised(best, sought),
         _beside_the_order(setting, sought),
-        NO_LEAK * (kept >= 1 and moved >= 1 and sought.wanted.hides),
-        _RULE_OF_CHOICE,
+        NO_LEAK * (kept >= 1 and moved >= 1 and (sought.wanted.hides or setting.alpha == 0)),
+        _learned(best, sought),
+        _RULE_OF_CHOICE * (len(sought.found) > 1),
     )
     if limits.at_most and moved > _NEARLY_ALL * sought.num_users / 3:
         yield from told(
@@ -110,6 +111,25 @@ def _kept(best: Sought, sought: GroupsSought, groups: GroupsSection) -> str:
     return (
         f"{percent(best.kept or 0.0)} of the slots of your groups ({key} = {reach}) keep a report of the group, and "
         f"{there} of those of {key} = {best.setting.reach:g}"
+    )
+
+
+def _learned(best: Sought, sought: GroupsSought) -> str:
+    """Sentence on the expected error of an estimate by group, and on flattened differences between groups."""
+    chosen, kept = sought.chosen, best.kept or 0.0
+    if chosen is None or chosen.error is None:
+        return ""
+    flat = ""
+    if kept < 1:
+        flat = (
+            f" {percent(kept)} of it are the group\u2019s own answers, the rest those of people nearby: a difference "
+            "between places that is no wider than reports move looks that much smaller. `shuffledp explore` shows by "
+            "example how much of a trend is left."
+        )
+    return (
+        f"What can be learned: an estimate for one of your groups ({count_of(chosen.median, 'person', 'people')} for "
+        f"half of the people, or fewer) has a standard error of {in_digits(chosen.error, 'at most')} from "
+        f"randomizing alone.{flat}"
     )
 
 
@@ -165,6 +185,12 @@ def _promised(best: Sought, sought: GroupsSought) -> Iterator[str]:
             f"A household of {size}: more than half of its slots are found at most with "
             f"{chance_at_most(spread.most)} (half of the people: {chance_at_most(spread.half)}).{weak}"
         )
+    if sought.one_of_several:
+        yield (
+            "This is about each report by itself, of the column with the largest epsilon0, whose reports are hidden "
+            "least. What a person loses by all columns together adds up: `plan` without this says to what."
+        )
+        return
     yield (
         f"Central epsilon: at most {in_digits(promises.central.most, 'at most')} for the least hidden person, "
         f"{in_digits(promises.central.half, 'at most')} for half of the people."
@@ -251,7 +277,8 @@ def _never(sought: GroupsSought) -> str:
         return ""
     names = dict.fromkeys(_OPTIONS[name] for each in lost for name in each.limits.out_of_reach)
     rounded = any(each.setting.mechanism == GAUSSIAN for each in lost)
-    return f"never: no alpha from 1/64 on meets {' and '.join(names)} for all to whom it is possible" + rounded * (
+    tried = " from 1/64 on" * (len(sought.found) > 1)
+    return f"never: no alpha{tried} meets {' and '.join(names)} for all to whom it is possible" + rounded * (
         "; with Gaussian noise chances are known rounded up, so that blocks just large enough miss it"
     )
 

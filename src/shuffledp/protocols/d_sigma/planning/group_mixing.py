@@ -22,6 +22,7 @@ from shuffledp.protocols.d_sigma.people.public_points import distances
 from shuffledp.protocols.d_sigma.people.sensitivity import order_sensitivity
 from shuffledp.protocols.d_sigma.planning.mixing_facts import Displacements
 from shuffledp.protocols.d_sigma.planning.personal_promises import WEAK, Promises, Spread
+from shuffledp.protocols.d_sigma.planning.sharpened_cells import SharpenedCells, sharpened_cells
 from shuffledp.protocols.d_sigma.shufflers.reference_order import SlotShuffler
 from shuffledp.protocols.d_sigma.theorems.meehan22 import unneeded_shuffle
 from shuffledp.randomness.replayable import SeededSource
@@ -150,6 +151,7 @@ class GroupsPlan(FamilyPlan):
         by_reach: with larger and smaller groups, where these have coordinates and a radius that can be multiplied, and
             where anything is shuffled.
         promises: to each person, by the shuffler itself; None of several reports each, or where nothing is known.
+        sharpened: least cells whose estimates can be sharpened; None if none can.
     """
 
     key: ClassVar[str] = "groups"
@@ -157,6 +159,7 @@ class GroupsPlan(FamilyPlan):
     by_alpha: tuple[Mixing, ...]
     by_reach: tuple[Reach, ...]
     promises: Promises | None = None
+    sharpened: SharpenedCells | None = None
 
     def warnings_for(self, models: Sequence[ProtocolModel]) -> tuple[str, ...]:
         """Warnings about a loss that does not fit the groups, or that randomizing alone achieves."""
@@ -358,7 +361,10 @@ def plan_mixing(
             mixing = mixing_of(there, family(there, order, None), coordinates=coordinates, metric=metric)
             by_reach.append(Reach(key=reach[0], value=value, mixing=mixing))
     return GroupsPlan(
-        mixing=own, by_alpha=tuple(sorted(by_alpha, key=lambda each: each.alpha)), by_reach=tuple(by_reach)
+        mixing=own,
+        by_alpha=tuple(sorted(by_alpha, key=lambda each: each.alpha)),
+        by_reach=tuple(by_reach),
+        sharpened=sharpened_cells(shuffler, own.displacement),
     )
 
 

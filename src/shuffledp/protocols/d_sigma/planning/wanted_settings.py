@@ -8,7 +8,7 @@ simulated; so that it is no luck of few draws, more draws must meet it with a ma
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 
 import numpy as np
@@ -35,6 +35,8 @@ _KEPT = 2_000_000  # people of shufflers that are kept while limits are looked f
 
 Make = Callable[[float], SlotShuffler]  # the shuffler with this alpha
 Holds = Callable[[SlotShuffler], bool]
+# Name of a requirement, its best value in a block of a given size, and its test of the people for whom it is possible.
+Hiding = tuple[str, Callable[[int], float], Callable[[NDArray[np.bool_], SlotShuffler], bool]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,7 +105,7 @@ class Limits(Described):
         high, low = min(self.at_most.values(), default=math.inf), max(self.at_least.values(), default=0.0)
         if self.out_of_reach or low > high:
             return None
-        return high if self.at_most else low or MOST_ALPHA
+        return high if self.at_most else low if self.at_least else MOST_ALPHA
 
 
 def crowd_wanted(chance: float, epsilon0: float) -> float:
@@ -139,17 +141,7 @@ def limits_of(wanted: Wanted, make: Make, groups: Groups, epsilon0: float, unifo
         uniform: central epsilon of a uniform shuffle of so many people.
     """
     make = lru_cache(maxsize=max(1, _KEPT // groups.num_users))(make)  # bisections begin alike
-    apart = make(LEAST_ALPHA).prepare()
-    blocks = np.repeat(np.diff(apart.starts), np.diff(apart.starts))
-    found = Limits()
-    lost: list[str] = []
-    for name, best, holds in _hiding(wanted, epsilon0, uniform):
-        sizes, place = np.unique(blocks, return_inverse=True)
-        possible = np.array([best(int(size)) for size in sizes])[place] <= _limit(wanted, name)
-        if not possible.all():
-            found.impossible[name] = int(possible.size - possible.sum())
-        limit = _largest(make, partial(holds, possible)) if possible.any() else None
-        lost += _noted(found.at_most, name, limit)
+    found, lost = _hidden_limits(_hiding(wanted, epsilon0, uniform), wanted, make(LEAST_ALPHA), partial(_largest, make))
     if wanted.blur is not None:
         least = _smallest(make, lambda shuffler: mean_displacement(shuffler) <= float(wanted.blur or 0))
         least = _with_margin(make, least, partial(_spared, float(wanted.blur)))
@@ -168,6 +160,46 @@ def limits_of(wanted: Wanted, make: Make, groups: Groups, epsilon0: float, unifo
     )
 
 
+def limits_apart(wanted: Wanted, make: Make, epsilon0: float, uniform: Callable[[int], float]) -> Limits:
+    """Limits of alpha where groups are the blocks themselves: 0, which hides best and lets nothing leave a group.
+
+    Args:
+        wanted: the requirements, without a mean displacement, which alone would ask for more than 0.
+        make: makes the shuffler with a given alpha.
+        epsilon0: local loss of everybody's pure randomizer.
+        uniform: central epsilon of a uniform shuffle of so many people.
+    """
+    uniformly = make(0.0)
+
+    def none_is_best(holds: Holds) -> float | None:
+        return 0.0 if holds(uniformly) else None
+
+    found, lost = _hidden_limits(_hiding(wanted, epsilon0, uniform), wanted, uniformly, none_is_best)
+    at_least = {} if wanted.stays_in_group is None else {"stays_in_group": 0.0}
+    return replace(found, at_least=at_least, out_of_reach=tuple(lost))
+
+
+def _hidden_limits(
+    hiding: list[Hiding], wanted: Wanted, shuffler: SlotShuffler, largest: Callable[[Holds], float | None]
+) -> tuple[Limits, list[str]]:
+    """Limits by the requirements that hide people, and the names of those that no alpha meets.
+
+    The ``shuffler`` is one of any alpha, for its blocks; ``largest`` finds the largest alpha that holds.
+    """
+    apart = shuffler.prepare()
+    blocks = np.repeat(np.diff(apart.starts), np.diff(apart.starts))
+    found = Limits()
+    lost: list[str] = []
+    for name, best, holds in hiding:
+        sizes, place = np.unique(blocks, return_inverse=True)
+        possible = np.array([best(int(size)) for size in sizes])[place] <= _limit(wanted, name)
+        if not possible.all():
+            found.impossible[name] = int(possible.size - possible.sum())
+        limit = largest(partial(holds, possible)) if possible.any() else None
+        lost += _noted(found.at_most, name, limit)
+    return found, lost
+
+
 def _noted(limits: dict[str, float], name: str, limit: float | None) -> list[str]:
     """Store a limit under its requirement's name; returns the name in a list if there is no limit, else []."""
     if limit is None:
@@ -180,11 +212,9 @@ def _limit(wanted: Wanted, name: str) -> float:
     return float(getattr(wanted, "chance" if name == "household" else name))
 
 
-def _hiding(
-    wanted: Wanted, epsilon0: float, uniform: Callable[[int], float]
-) -> list[tuple[str, Callable[[int], float], Callable[[NDArray[np.bool_], SlotShuffler], bool]]]:
+def _hiding(wanted: Wanted, epsilon0: float, uniform: Callable[[int], float]) -> list[Hiding]:
     """Requirements that keep alpha small: name, best value in a block of a given size, and test of a shuffler."""
-    found: list[tuple[str, Callable[[int], float], Callable[[NDArray[np.bool_], SlotShuffler], bool]]] = []
+    found: list[Hiding] = []
     if wanted.slot_chance is not None:
         chance = wanted.slot_chance
 

@@ -87,7 +87,7 @@ def explore(
         by_rho=tried[0].rho - tried[1].rho > _TELLING,
         tried=tuple(tried),
         picks={},
-        overlapping=_overlap(pilot.grouping),
+        overlapping=pilot.grouping.overlapping,
     )
     marked = replace(found, tried=tuple(replace(each, dominated=is_dominated(each, found)) for each in tried))
     boosted = tuple(bench.boosted(each, groupings, orders) for each in marked.tried)
@@ -100,7 +100,7 @@ def _settings(
     """Settings to try, ordered by radius (or size) of the groups, then by loss, then by mechanism."""
     for reach, grouping in groupings.items():
         largest = int(grouping.groups.sizes.max())
-        apart = not _overlap(grouping)  # then every loss leads to the same map, and none at all hides most
+        apart = not grouping.overlapping  # then every loss leads to the same map, and none at all hides most
         for alpha in sorted(alphas or ({0.0} if apart else _worth_trying(largest, people, own))):
             for mechanism in MECHANISMS:
                 remainder = delta if mechanism in {SPENDING, GAUSSIAN} else 0.0
@@ -122,8 +122,3 @@ def _worth_trying(largest: int, people: int, own: float | None) -> set[float]:
 def _is_least_noise(alpha: float, delta: float) -> bool:
     """Whether a larger alpha would not reduce the Gaussian noise any further."""
     return gaussian_mu(alpha / 2, delta) == gaussian_mu(2 * alpha, delta)
-
-
-def _overlap(grouping: Grouping) -> bool:
-    """Whether a person is in several groups."""
-    return int(grouping.groups.sizes.sum()) > grouping.num_users

@@ -149,6 +149,11 @@ class Grouping:
         """Number of people in the input."""
         return self.groups.num_users
 
+    @property
+    def overlapping(self) -> bool:
+        """Whether a person is in several groups."""
+        return int(self.groups.sizes.sum()) > self.num_users
+
     def order(self, method: str) -> NDArray[np.int64]:
         """The reference order by a method of `shuffledp.protocols.d_sigma.reference_order`."""
         from shuffledp.protocols.d_sigma.people.orders import reference_order

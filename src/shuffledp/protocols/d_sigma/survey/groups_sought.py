@@ -3,17 +3,19 @@
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
 
 from shuffledp.accounting.theorem import common_randomizer, not_adaptive, one_message_each, pure_local
 from shuffledp.core.described import Described
-from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.errors import InvalidParameterError, UnsupportedModelError
 from shuffledp.core.flow import Progress
 from shuffledp.core.local_models import LocalModel, ProtocolModel
 from shuffledp.core.table import Integers
 from shuffledp.planning.family_plan import FamilyPlan
+from shuffledp.planning.mechanism_choice import expected_error
 from shuffledp.protocols.d_sigma.people.orders import reference_order
 from shuffledp.protocols.d_sigma.planning.displacement_choice import mean_displacement
 from shuffledp.protocols.d_sigma.planning.each_person import named_each
@@ -27,13 +29,16 @@ from shuffledp.protocols.d_sigma.planning.personal_promises import (
 )
 from shuffledp.protocols.d_sigma.planning.wanted_settings import (
     Limits,
+    Make,
     Wanted,
     can_be_hidden,
     crowd_wanted,
     epsilon0_wanted,
     kept_on_average,
+    limits_apart,
     limits_of,
 )
+from shuffledp.protocols.d_sigma.shufflers.reference_order import SlotShuffler
 from shuffledp.protocols.d_sigma.survey.groups import Grouping, GroupsSection
 from shuffledp.protocols.d_sigma.survey.pilot import section_with_groups
 from shuffledp.protocols.d_sigma.survey.pilot_bench import shuffler_of
@@ -92,12 +97,16 @@ class Chosen(Described):
     Args:
         kept_there: share of slots that hold a report of the group, of groups of the setting's own reach: what a plan
             of these lines says.
+        median: people in the task's own group of half of the people, or fewer.
+        error: standard error that randomizing alone gives a share (or mean) in that group; None of open answers.
         named: chances of naming one report over the people for whom the wanted chance is possible; None if that is not
             wanted.
         left_out: the others, by place.
     """
 
     kept_there: float
+    median: int
+    error: float | None
     named: Spread | None
     left_out: tuple[LeftOut, ...]
 
@@ -115,6 +124,7 @@ class GroupsSought(FamilyPlan):
         found: by mechanism and reach.
         best: number of the one to take (see ``choose``); None if none does.
         chosen: what the one to take does besides; None if none does.
+        one_of_several: whether the column is one of several of the task: then all promises are about its reports alone.
     """
 
     key: ClassVar[str] = "sought"
@@ -126,13 +136,14 @@ class GroupsSought(FamilyPlan):
     found: tuple[Sought, ...]
     best: int | None
     chosen: "Chosen | None" = None
+    one_of_several: bool = False
 
 
 def seek(column: Column, grouping: Grouping, wanted: Wanted, *, progress: Progress | None = None) -> GroupsSought:
     """Settings of a task that meet the requirements, from public columns alone.
 
     Args:
-        column: the task's private column, with groups.
+        column: a private column of the task, with groups.
         grouping: the groups of its people.
         wanted: the requirements.
         progress: told how many mechanisms and reaches are done.
@@ -158,26 +169,14 @@ def seek(column: Column, grouping: Grouping, wanted: Wanted, *, progress: Progre
             progress(done, len(settings))
         if setting.reach not in orders:
             orders[setting.reach] = reference_order(groups.groups, coordinates=groups.coordinates, method=section.order)
-        make = shuffler_of(replace(setting, alpha=1.0), groups, orders[setting.reach]).with_alpha
-        limits = limits_of(wanted, make, grouping.groups, local.epsilon0, uniform)
-        one = Sought(setting=setting, limits=limits)
-        if limits.alpha is not None:
-            shuffler = make(limits.alpha)
-            one = Sought(
-                setting=replace(setting, alpha=limits.alpha),
-                limits=limits,
-                displacement=mean_displacement(shuffler),
-                kept=kept_on_average(shuffler, grouping.groups),
-                promises=promises_of(
-                    shuffler,
-                    grouping.groups,
-                    local,
-                    delta=column.release.delta,
-                    sizes=() if wanted.household is None else (wanted.household,),
-                    with_regions=False,
-                ),
-            )
-        found.append(one)
+        make: Make
+        if _stay_apart(grouping, wanted):
+            make = partial(_with_alpha, setting, groups, orders[setting.reach])
+            limits = limits_apart(wanted, make, local.epsilon0, uniform)
+        else:
+            make = shuffler_of(replace(setting, alpha=1.0), groups, orders[setting.reach]).with_alpha
+            limits = limits_of(wanted, make, grouping.groups, local.epsilon0, uniform)
+        found.append(_sought(setting, limits, make, grouping=grouping, column=column, wanted=wanted))
     if progress is not None:
         progress(len(settings), len(settings))
     best = choose(found, wanted, _own_reach(groups_section))
@@ -192,21 +191,87 @@ def seek(column: Column, grouping: Grouping, wanted: Wanted, *, progress: Progre
         epsilon0_least=None if least is None or least < 0 else least,
         found=tuple(found),
         best=best,
-        chosen=None if best is None else _chosen(found[best], settings[best][1], orders, local, wanted),
+        one_of_several=column.part_of is not None,
+        chosen=None
+        if best is None
+        else _chosen(
+            found[best],
+            settings[best][1],
+            own=grouping,
+            order=orders[settings[best][0].reach],
+            local=local,
+            wanted=wanted,
+        ),
+    )
+
+
+def _stay_apart(grouping: Grouping, wanted: Wanted) -> bool:
+    """Whether no alpha but 0 need be tried: groups do not overlap, and how far reports move inside does not matter."""
+    return not grouping.overlapping and wanted.blur is None
+
+
+def _with_alpha(setting: Setting, groups: Grouping, order: Integers, alpha: float) -> SlotShuffler:
+    """Shuffler of a setting with another alpha, which may be 0."""
+    return shuffler_of(replace(setting, alpha=alpha), groups, order)
+
+
+def _sought(
+    setting: Setting,
+    limits: Limits,
+    make: Make,
+    *,
+    grouping: Grouping,
+    column: Column,
+    wanted: Wanted,
+) -> Sought:
+    """Result for one mechanism and one radius, with what the recommended alpha does, if there is one."""
+    if limits.alpha is None:
+        return Sought(setting=setting, limits=limits)
+    shuffler = make(limits.alpha)
+    return Sought(
+        setting=replace(setting, alpha=limits.alpha),
+        limits=limits,
+        displacement=mean_displacement(shuffler),
+        kept=kept_on_average(shuffler, grouping.groups),
+        promises=promises_of(
+            shuffler,
+            grouping.groups,
+            column.randomizer.randomizer().model,
+            delta=column.release.delta,
+            sizes=() if wanted.household is None else (wanted.household,),
+            with_regions=False,
+        ),
     )
 
 
 def _chosen(
-    best: Sought, groups: Grouping, orders: dict[float | None, Integers], local: LocalModel, wanted: Wanted
+    best: Sought,
+    groups: Grouping,
+    *,
+    own: Grouping,
+    order: Integers,
+    local: LocalModel,
+    wanted: Wanted,
 ) -> Chosen:
     """Further facts about the chosen setting: the share that its groups keep, and people left out."""
-    shuffler = shuffler_of(best.setting, groups, orders[best.setting.reach])
+    shuffler = shuffler_of(best.setting, groups, order)
     named, out = None, np.zeros(0, dtype=np.int64)
     if wanted.slot_chance is not None:
         possible = can_be_hidden(shuffler, local.epsilon0, wanted.slot_chance)
         named = Spread.of(named_each(shuffler, local.epsilon0)[possible])
         out = np.sort(shuffler.prepare().order[~possible])
-    return Chosen(kept_there=mixing_of(groups.groups, shuffler).kept, named=named, left_out=tuple(_places(out, groups)))
+    median = int(np.median(own.groups.sizes[own.groups.own]))
+    try:
+        error: float | None = expected_error(local, median).standard_error
+    except UnsupportedModelError:
+        error = None
+    return Chosen(
+        kept_there=mixing_of(groups.groups, shuffler).kept,
+        median=median,
+        error=error,
+        named=named,
+        left_out=tuple(_places(out, groups)),
+    )
 
 
 def _places(people: Integers, groups: Grouping) -> Iterator[LeftOut]:
@@ -234,7 +299,14 @@ def _require_covered(local: LocalModel, people: int) -> None:
 def _settings(
     section: GroupsSection, grouping: Grouping, delta: float, wanted: Wanted
 ) -> Iterator[tuple[Setting, Grouping]]:
-    """Settings to try, by radius (or size) of the groups: no Gaussian noise if households or central loss matter."""
+    """Settings to try, by radius (or size) of the groups: no Gaussian noise if households or central loss matter.
+
+    Groups that do not overlap need one setting, a uniform shuffle inside each.
+    """
+    if _stay_apart(grouping, wanted):
+        largest = int(grouping.groups.sizes.max())
+        yield Setting(mechanism=MALLOWS, delta=0.0, reach=_own_reach(section), largest=largest), grouping
+        return
     with_gaussian = wanted.household is None and wanted.epsilon is None
     for reach, groups in groupings_around(section, grouping).items():
         largest = int(groups.groups.sizes.max())

@@ -73,7 +73,9 @@ def section_with_groups(column: Column) -> tuple[GroupedSection, GroupsSection]:
     section = column.shuffler
     if not isinstance(section, GroupedSection) or section.groups is None:
         raise InvalidParameterError(
-            f"the task must have a table [groups]: nothing is to be chosen for a {section.kind!r} shuffle."
+            f"the task must have a table [groups]: nothing is to be chosen for a {section.kind!r} shuffle, and `plan` "
+            "without this says what it promises. Of n people shuffled uniformly together, all or those of one place, "
+            "a report's slot is named with a chance of at most e^(2 epsilon0) / (e^(2 epsilon0) + n - 1)."
         )
     return section, section.groups
 
