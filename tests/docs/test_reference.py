@@ -116,7 +116,8 @@ def test_the_page_of_commands_names_every_command_and_option():
     text = text_of("commands.md")
     for name, command in commands_below(typer.main.get_command(app)):
         row = next(line for line in text.splitlines() if re.match(rf"\| `{name}\b", line))
-        options = [option for each in command.params for option in each.opts if option.startswith("--")]
+        named = [option for each in command.params for option in (*each.opts, *each.secondary_opts)]
+        options = [option for option in named if option.startswith("--")]
         assert set(options) > SCREEN
         assert set(re.findall(r"--[\w-]+", row)) == set(options) - SCREEN - {"--help"}
 
