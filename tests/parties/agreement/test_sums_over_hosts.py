@@ -1,6 +1,7 @@
 """A sum over several hosts, in this process: exact over the people who are complete at all of them, or not at all."""
 
 import shutil
+import time
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -8,6 +9,7 @@ import pytest
 
 from parties.agreement.summing import Sum, hosts_of, sum_task
 from parties.service.at_work import run
+from parties.service.given import Parties
 from shuffledp.core.errors import AgreementError, BatchTooSmallError, RemoteProtocolError
 from shuffledp.core.instants import written
 from shuffledp.parties.agreement.agreement_courier import Courier
@@ -16,10 +18,14 @@ from shuffledp.parties.service.batch_release import statement_in
 from shuffledp.parties.service.batch_store import BatchStore
 from shuffledp.parties.service.batches import Phase
 from shuffledp.parties.service.collection_at_analyzer import CollectionAtAnalyzer
+from shuffledp.parties.service.collection_terms import terms_of
 from shuffledp.parties.service.fetcher import run_fetching
+from shuffledp.parties.service.intake import refusal
 from shuffledp.parties.service.share_uploads import shares_of
 from shuffledp.parties.wire.agreeing import Kind, Signer, complete_digest
 from shuffledp.parties.wire.grammar import ReportError
+from shuffledp.parties.wire.keys import AnalyzerKey, in_text
+from shuffledp.survey import Service
 
 WAGES = [10, 20, 30, 40, 50, 60, 70, 80, 90]
 ALL = {0: [], 1: [], 2: []}
@@ -68,6 +74,22 @@ def test_a_share_that_comes_twice_counts_once_and_one_under_another_set_id_spoil
             assert await hosts.result() == total(given, sums, 0)
 
     run(play)
+
+
+def test_shares_sealed_to_a_key_that_expires_between_two_hosts_are_taken_by_both():
+    given, successor = Sum.new(), AnalyzerKey.generate()
+    over = written(datetime.now(UTC) - timedelta(hours=12))
+    expired = replace(given.collection.analyzer.key, expires=over, successors=(in_text(successor.public),))
+    collection = replace(given.collection, analyzer=Service(key=expired))
+    sum_, alone = Sum(given.task, given.shufflers, given.analyst, collection), Parties().collection
+    (shares,), _ = sum_.shares(WAGES[:1])
+    (before,), _ = given.shares(WAGES[:1])  # before the key had expired
+    for host, (now, earlier) in enumerate(zip(shares, before, strict=True)):
+        terms = terms_of(collection, host)
+        assert now.reports[0].ciphertext.config_id == successor.config.id
+        assert [refusal(each, terms, phase=Phase.OPEN, now=time.time()) for each in (now, earlier)] == [None, None]
+    expired = replace(alone.analyzer.key, expires=over, successors=(in_text(successor.public),))
+    assert terms_of(replace(alone, analyzer=replace(alone.analyzer, key=expired))).outdated  # sealed anew
 
 
 @pytest.mark.deep

@@ -48,10 +48,15 @@ def store_of(collection: Collection, host: int, folder: Path, *, most: float = m
 
 
 def terms_of(collection: Collection, host: int = 0) -> Terms:
-    """Terms of a collection that decide on its submissions to a shuffler."""
+    """Terms of a collection that decide on its submissions to a shuffler.
+
+    A host of a sum takes every key that the collection names until the close. A person's shares are sealed to one key,
+    and those that a host was away for could not be sealed anew, as the others are stored and their tokens spent.
+    """
     key = collection.analyzer.key
     configs = [HpkeConfig.decode(from_text(text, name="key")) for text in (key.key, *key.successors)]
-    ends = None if key.expires is None or not key.successors else instant(expires=key.expires) + KEY_OUTLIVES
+    is_kept = key.expires is None or not key.successors or bool(collection.further_shufflers)
+    ends = None if is_kept else instant(expires=key.expires) + KEY_OUTLIVES
     return Terms(
         opens=instant(opens=collection.opens).timestamp(),
         closes=instant(closes=collection.closes).timestamp(),
