@@ -216,9 +216,14 @@ def _check_hosts(collection: "Collection") -> None:
     if not collection.further_shufflers:
         return
     absent = {"directory": collection.directory is None, "every": collection.every is None}
-    absent |= {"local": not collection.local, "relay": not collection.is_oblivious}
+    absent |= {"local": not collection.local}
     for name in (name for name, left_out in absent.items() if not left_out):
         raise InvalidParameterError(f"{name} must be left out with several shufflers: they agree once, at the close.")
+    if collection.is_oblivious:
+        raise InvalidParameterError(
+            "relay must be left out with several shufflers: a relay leads to one gateway, that of the first, and a "
+            "collection names the key of one. Tor, or a VPN that no host runs, hides an address from the hosts."
+        )
     if collection.ready_made:
         raise invalid("left out with several shufflers, for each of which a device makes a token", ready_made=True)
     if not collection.analyzer.fetches:

@@ -10,17 +10,21 @@ from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+import httpx
 import pytest
 
+from parties.agreement.summing import Sum
 from parties.http.floods import certified
 from parties.kit.test_kit import KEYS, add_key, collection, key_file, kit
 from parties.service.given import Parties
 from parties.service.processes import Process, free_port, place
 from shuffledp.parties.kit import doctor
 from shuffledp.parties.kit.doctor import (
+    Finding,
     examine_address,
     examine_bodies,
     examine_kit,
+    examine_parties,
     examine_relay,
     examine_url,
     examine_way,
@@ -200,6 +204,34 @@ def test_both_of_two_relays_that_are_away_are_named():
     first, second = wrong(examine_way(parties.collection))
     assert "through the relay one.invalid" in first
     assert "through the relay two.invalid" in second
+
+
+def test_of_several_hosts_the_one_at_fault_is_named(monkeypatch):
+    given = Sum.new()
+    faults = {"host1.example": 404, "host2.example": None}
+
+    def answer(request):
+        status = faults.get(request.url.host, 200)
+        if status is None:
+            raise httpx.ConnectError("nobody is there")
+        return httpx.Response(status)
+
+    transport = httpx.MockTransport(answer)
+    monkeypatch.setattr(doctor, "new_client", lambda **_: httpx.Client(transport=transport))
+    found = list(examine_way(given.collection))
+    assert [each.is_well for each in found] == [True, False, False]
+    assert "the host host0.example answers, and has this collection file" in found[0].seen
+    assert "the host host1.example does not know the collection" in found[1].seen
+    assert "no answer came back from the host host2.example" in found[2].seen
+    monkeypatch.setattr(doctor, "examine_address", lambda url, **_: [Finding(party=url, seen="looked at")])
+    second = given.collection.further_shufflers[0]
+    expired = replace(
+        second, key=replace(second.key, expires="2020-01-01T00:00:00Z", active_from="2019-01-01T00:00:00Z")
+    )
+    several = (expired, given.collection.further_shufflers[1])
+    found = list(examine_parties(replace(given.collection, further_shufflers=several)))
+    assert [each.party for each in found[:3]] == [each.url for each in given.collection.hosts]
+    assert [each.party for each in found if "key has expired" in each.seen] == ["shuffler_2"]
 
 
 @pytest.mark.deep

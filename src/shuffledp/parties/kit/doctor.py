@@ -26,6 +26,7 @@ from shuffledp.parties.service.client import new_client
 from shuffledp.parties.service.served_collections import MOST_BYTES
 from shuffledp.parties.wire.grammar import UPLOAD_TYPE
 from shuffledp.survey import Collection
+from shuffledp.survey.parties import host_role
 
 _SECONDS = 10.0
 _CERTIFICATE_LEFT = timedelta(days=14)  # or a sixth of its life, if that is less
@@ -236,11 +237,33 @@ def examine_relay(url: str, *, ca: Path | None = None) -> Iterator[Finding]:
 
 
 def examine_way(collection: Collection, *, ca: Path | None = None) -> Iterator[Finding]:
-    """Findings about the route of reports to the shuffler, through each relay if there are any."""
-    if not collection.is_oblivious:
+    """Findings about the route of reports to the shuffler, through each relay if there are any, or to each host."""
+    if collection.further_shufflers:
+        for host in collection.hosts:
+            yield _at_host(collection, host.url, ca)
+    elif not collection.is_oblivious:
         yield _way(collection, "", ca)
     for url in collection.relays:
         yield _way(replace(collection, relay=url, second_relay=None), f" through the relay {urlsplit(url).netloc}", ca)
+
+
+def _at_host(collection: Collection, url: str, ca: Path | None) -> Finding:
+    """Finding about the route to one of several hosts, which knows the collection by the digest of its file."""
+    party, name = "way of a report", urlsplit(url).netloc
+    try:
+        with new_client(certificates=ca) as client:
+            status = client.get(f"{url}{collection.path}").status_code
+    except httpx.HTTPError:
+        return Finding(party=party, seen=f"no answer came back from the host {name}", change="its proxy and service")
+    if status == httpx.codes.OK:
+        return Finding(party=party, seen=f"the host {name} answers, and has this collection file")
+    if status == httpx.codes.NOT_FOUND:
+        return Finding(
+            party=party,
+            seen=f"the host {name} does not know the collection, and without it nothing is released",
+            change="give it this collection file, byte for byte, under collections in its shuffler.toml",
+        )
+    return Finding(party=party, seen=f"the host {name} answers by {status}", change="its proxy, or its disk")
 
 
 def _way(collection: Collection, through: str, ca: Path | None) -> Finding:
@@ -335,7 +358,8 @@ def _of_collection(folder: Path, parties: Parties, ca: Path | None) -> Iterator[
 
 def _of_way(collection: Collection, ca: Path | None) -> Iterator[Finding]:
     """Findings about the keys and the page of a collection, and the route of its reports."""
-    for role, key in collection.keys.items():
+    further = {host_role(number): each.key for number, each in enumerate(collection.further_shufflers, 1)}
+    for role, key in (*collection.keys.items(), *further.items()):
         if key.expires is not None and instant(expires=key.expires) < datetime.now(UTC) and not key.successors:
             yield Finding(party=role, seen=f"its key has expired at {key.expires}", change="a new collection")
     yield from examine_way(collection, ca=ca)
