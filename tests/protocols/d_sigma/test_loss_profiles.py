@@ -9,10 +9,16 @@ import pytest
 from shuffledp import Groups, MallowsShuffler, NoisySortShuffler
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.laws import mallows_law, noisy_sort_law
+from shuffledp.laws.moments import kendall_inversions
 from shuffledp.protocols.d_sigma.laws.loss_profiles import WorstProfile, size_classes
 from shuffledp.protocols.d_sigma.laws.mallows_profiles import kendall_profile
 from shuffledp.protocols.d_sigma.laws.sort_profiles import dominating_distances, laplace_profile
-from shuffledp.protocols.d_sigma.shufflers.group_profiles import KendallScales, laplace_scales, moves_of
+from shuffledp.protocols.d_sigma.shufflers.group_profiles import (
+    KendallScales,
+    laplace_scales,
+    mean_loss_within,
+    moves_of,
+)
 
 ALPHAS = (0.0, 0.3, 1.0, 2.5)
 
@@ -234,6 +240,21 @@ def test_concentration_of_a_block_is_the_least_over_all_widths_though_few_are_lo
     assert (
         len(chosen) == 4
     )  # by a window, by a pure loss, and each by another group than the one whose pure loss is largest
+
+
+@pytest.mark.parametrize(("alpha", "pure", "chance"), [(0.5, 3.0, 0.01), (4.0, 4.5, 0.2), (0.0, 40.0, 1e-6)])
+def test_a_mean_loss_is_as_large_as_alpha_and_delta_allow_where_all_but_a_few_lose_alpha(alpha, pure, chance):
+    delta = chance * -math.expm1(alpha - pure)
+    assert mean_loss_within(alpha, delta, pure) == pytest.approx(alpha + chance * (pure - alpha))
+    assert mean_loss_within(pure + 1, delta, pure) == pure
+
+
+@pytest.mark.parametrize("concentration", [0.001, 0.03, 0.4, 3.0])
+def test_no_profile_meets_alpha_and_delta_with_a_larger_mean_loss(concentration):
+    profile, mean = kendall_profile(30, concentration), kendall_inversions(30, concentration)[0]
+    lost = concentration * (30 * 29 / 2 - 2 * mean)
+    for delta in (1e-9, 1e-3, 0.3):
+        assert lost <= mean_loss_within(profile.alpha(delta), delta, profile.pure) * (1 + 1e-9)
 
 
 def test_scales_of_groups_use_up_the_remainder():

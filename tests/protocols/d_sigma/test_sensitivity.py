@@ -212,7 +212,8 @@ def test_both_passes_agree_where_buckets_are_wide(ranks):
     plain, compiled = sensitivity._measure_plainly(groups, order), sensitivity._measure_compiled(groups, order)
     assert plain.kendall.tolist() == compiled.kendall.tolist()
     assert compiled.kendall[1] == n * (n - 1) // 2
-    at = np.sort(np.random.default_rng(1).random(n))
+    draw = np.random.default_rng(1)
+    at, order = np.sort(draw.random(n)), draw.permutation(n)
     spreads = [each(groups, order, at, 1) for each in (sensitivity._spread_plainly, sensitivity._spread_compiled)]
     np.testing.assert_allclose(*spreads)
 
