@@ -10,6 +10,7 @@ import pytest
 
 from cli.running import shuffledp
 from parties.organizer.mix_in_thread import mix_in_thread
+from parties.service.relay import Relay
 from shuffledp.core.errors import AgreementError, InvalidParameterError, RemoteProtocolError
 from shuffledp.files.devices import randomize_each
 from shuffledp.files.reading import CsvInMemory
@@ -120,3 +121,23 @@ def test_several_mixes_are_for_sums_alone():
         SurveyTerms(**given | {"questions": (*asked, which)}, hosts=3, sums=True)
     lines = SurveyTerms(**given, hosts=3, sums=True).task_file().splitlines()
     assert {"hosts = 3", 'buffers = "host"'} <= set(lines)
+
+
+@pytest.mark.deep
+def test_a_sum_at_one_mix_through_a_relay_is_released_and_published(tmp_path, monkeypatch):
+    with Relay().running() as relay, mix_in_thread(tmp_path / "mix", monkeypatch) as url:
+        relay.gateway = f"{url}/gateway"
+        asked = ["survey", "new", "Do you smoke?", "--sum", "--mix", url, "--relay", relay.url]
+        asked += ["--people", 12, "--minimum", 6, "--fakes", 0, "--output", tmp_path / "survey"]
+        done = shuffledp(*asked)
+        assert done.code == 0, done.err
+        collection = SurveyFolder(tmp_path / "survey").read()
+        assert (collection.transport, collection.relay, len(collection.hosts)) == ("oblivious", relay.url, 1)
+        answers = CsvInMemory(b"answer\n" + b"Yes\n" * 3 + b"No\n" * 6)
+        with new_client(to=collection) as sending:
+            assert send(collection, randomize_each(collection.task, answers), sending).stored == 9
+        assert relay.seen
+        done = shuffledp("survey", "finish", tmp_path / "survey", "--publish")
+        assert done.code == 0, done.err
+        assert json.loads((tmp_path / "survey/release/statement.json").read_text())["flow"]["received"] == 9
+        assert "9 answers" in httpx.get(collection.result).text

@@ -14,7 +14,8 @@ from shuffledp.core.instants import written
 from shuffledp.files.devices import randomize_each
 from shuffledp.files.reading import CsvInMemory
 from shuffledp.parties.http.http_messages import Problem
-from shuffledp.parties.service.client import Receipt, answer_to, reason_of, send
+from shuffledp.parties.service.client import Receipt, _parts, answer_to, reason_of, send
+from shuffledp.parties.service.collection_terms import terms_of
 from shuffledp.parties.service.device_memory import DeviceMemory, answer_once
 from shuffledp.parties.service.public_columns import public_table
 from shuffledp.parties.wire.grammar import ReportError, UploadRequest
@@ -77,6 +78,14 @@ def test_a_report_is_sealed_anew_only_to_the_successor_of_an_expired_key(collect
     shuffler = Shuffler(refusing(ReportError.OUTDATED_CONFIG, places=[0, 2]))
     assert send(collection, crowd(collection), shuffler.client()) == Receipt(3)
     assert opened(collection, shuffler.bodies[1], NEXT) == [[1, 0], [0, 1]]
+
+
+def test_an_upload_has_no_more_people_than_fit_into_it(collection, monkeypatch):
+    one, found = sum(terms_of(collection).lengths), []
+    for most in (one - 1, 2 * one, 3 * one - 1, 1 << 20):
+        monkeypatch.setattr("shuffledp.parties.service.client._MOST_BYTES", most)
+        found.append([part.num_users for part in _parts(collection, crowd(collection))])
+    assert found == [[1, 1, 1], [2, 1], [2, 1], [3]]
 
 
 def test_refusals_are_counted_by_reason(collection):

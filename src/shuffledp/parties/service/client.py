@@ -22,6 +22,7 @@ from shuffledp.files.devices import Sent
 from shuffledp.parties.http.certificates import trusted
 from shuffledp.parties.http.oblivious_transport import ObliviousTransport
 from shuffledp.parties.http.pauses import Pauses
+from shuffledp.parties.service.collection_terms import MOST_BYTES_RELAYED, terms_of
 from shuffledp.parties.service.public_columns import extensions_of
 from shuffledp.parties.service.share_uploads import shares_of
 from shuffledp.parties.wire.grammar import (
@@ -41,6 +42,7 @@ SECONDS_OF_PATIENCE = 60.0
 NO_ANSWER = "no answer"
 _PHASES = (NO_ANSWER, "open", "closing", "agreeing", "closed", "released", "destroyed")
 _AT_A_TIME = 500  # submissions in a request
+_MOST_BYTES = 8 << 20  # of a request, about; shufflers take twice as many
 FIRST_WAIT, LONGEST_WAIT = 0.2, 5.0  # seconds
 _IN_WORDS = {
     "invitationUsed": "the invitation has been used on another device. Send the answer from there; if it was somebody "
@@ -142,7 +144,7 @@ def send(
         RemoteProtocolError: if the shuffler does not answer in time, or breaks the protocol.
     """
     receipt, done = Receipt(), 0
-    for part in _parts(sent):
+    for part in _parts(collection, sent):
         if collection.further_shufflers:
             receipt += _send_shares(collection, part, client, patience, tokens)
         else:
@@ -153,9 +155,13 @@ def send(
     return receipt
 
 
-def _parts(sent: Sent) -> Iterator[Sent]:
-    for start in range(0, sent.num_users, _AT_A_TIME):
-        yield sent.take(slice(start, start + _AT_A_TIME))
+def _parts(collection: Collection, sent: Sent) -> Iterator[Sent]:
+    """Some hundred people at a time, or as many as fit into one upload."""
+    longest = max(sum(terms_of(collection, host).lengths) for host in range(len(collection.hosts)))
+    most = MOST_BYTES_RELAYED if collection.is_oblivious else _MOST_BYTES
+    step = max(1, min(_AT_A_TIME, most // longest))
+    for start in range(0, sent.num_users, step):
+        yield sent.take(slice(start, start + step))
 
 
 def _send_part(collection: Collection, part: Sent, client: httpx.Client, patience: float, token: str) -> Receipt:

@@ -55,8 +55,9 @@ def terms_of(collection: Collection, host: int = 0) -> Terms:
     """
     key = collection.analyzer.key
     configs = [HpkeConfig.decode(from_text(text, name="key")) for text in (key.key, *key.successors)]
-    is_kept = key.expires is None or not key.successors or bool(collection.further_shufflers)
-    ends = None if is_kept else instant(expires=key.expires) + KEY_OUTLIVES
+    ends = None
+    if key.expires is not None and key.successors and not collection.further_shufflers:
+        ends = instant(expires=key.expires) + KEY_OUTLIVES
     return Terms(
         opens=instant(opens=collection.opens).timestamp(),
         closes=instant(closes=collection.closes).timestamp(),
