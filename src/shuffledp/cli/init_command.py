@@ -217,8 +217,7 @@ def init(
     from shuffledp.survey.task_templates import SUMS
 
     named = None if categories is None else tuple(each.strip() for each in categories.split(","))
-    values, kinds = _with_kinds(value or (), kind)
-    wanted = _Wanted(kind, values, kinds, tuple(by or ()), named, users, SUMS[0])
+    wanted = _Wanted(kind, *_with_kinds(value or (), kind), tuple(by or ()), named, users, SUMS[0])
     wanted.check(answers)
     found = () if answers is None else looked_through(answers, wanted.values, beside=wanted.public)
     protocol = _sum_for(kind, sum_by, of_lists=any(each.length for each in found))

@@ -27,8 +27,7 @@ DOCUMENTS = {
     "PrivacyStatement": "shuffledp.documents.statement_document.statement_document",
     "Statements": "shuffledp.documents.statement_document.statements_document",
     "Bracket": "shuffledp.documents.account_document.bracket_document",
-    "Graph": "shuffledp.documents.document.facts_document",
-    "Groups": "shuffledp.documents.document.facts_document",
+    "ShownByFacts": "shuffledp.documents.document.facts_document",
     "AuditReport": "shuffledp.documents.audit_document.report_document",
     "TaskAudit": "shuffledp.documents.audit_document.audit_document",
     "TargetExamination": "shuffledp.documents.leakage_document.leakage_document",
@@ -65,6 +64,12 @@ class Shown:
                 raise
             return None
         return html
+
+
+class ShownByFacts(Shown):
+    """Base of values that a notebook shows as a list of their ``facts``, such as graphs and groups of people."""
+
+    __slots__ = ()
 
 
 class Saved(Shown):

@@ -241,11 +241,11 @@ def _of_honest(model: ProtocolModel, found: Vulnerability) -> Vulnerability:
 def worst_like(
     model: ProtocolModel, *, prior: ArrayLike | None = None, gain: ArrayLike | None = None
 ) -> Vulnerability | None:
-    """Largest vulnerability over all shufflers of this imperfection, for a shuffler with a known law of places.
+    """Largest vulnerability over all shufflers of this imperfection, for an imperfect shuffler with a known law.
 
     None for every other shuffler. The arguments are those of `examine_target`.
     """
-    if model.shuffle.kind != "imperfect" or model.shuffle.is_uniform or not model.shuffle.position_laws():
+    if not model.shuffle.imperfection or not model.shuffle.position_laws():
         return None
     return worst_exchange_vulnerability(model, prior=prior, gain=gain)
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from shuffledp.core.errors import InvalidParameterError
-from shuffledp.core.shown import Shown, above
+from shuffledp.core.shown import ShownByFacts, above
 from shuffledp.core.table import Floats, Integers
 from shuffledp.core.text import count_of
 from shuffledp.core.validate import integer_at_least, invalid
@@ -31,7 +31,7 @@ _MOST_NODES = 2**31 - 1
 
 
 @dataclass(frozen=True, eq=False)
-class Graph(Shown):
+class Graph(ShownByFacts):
     """Undirected graph on the people 0, ..., n - 1, without loops and without parallel edges.
 
     Made by `from_edges`, `of` or `random_regular`. The neighbors of node v are

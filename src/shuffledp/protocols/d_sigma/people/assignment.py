@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from shuffledp.core.errors import InvalidParameterError
-from shuffledp.core.shown import Shown
+from shuffledp.core.shown import ShownByFacts
 from shuffledp.core.table import Floats, Integers
 from shuffledp.core.validate import integer_at_least, invalid
 from shuffledp.people.graphs import Graph
@@ -20,7 +20,7 @@ _MOST_PEOPLE = 2**31 - 1  # places are kept as 32-bit integers
 
 
 @dataclass(frozen=True, eq=False)
-class Groups(Shown):
+class Groups(ShownByFacts):
     """Groups of the people 0, ..., n - 1, which may overlap, with one own group for each person.
 
     Groups come from public information, and tell an observer nothing new. People with the same public values form a
