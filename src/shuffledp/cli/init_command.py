@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 _PEOPLE = 1000
 
 
-_KINDS = "<survey|histogram|cross|mean|words|ticks|regions|groups|places|walk|sum>"  # as the help shows them
-_BY = {"places": 2, "groups": 1, "regions": 1}  # public columns
+_KINDS = "<survey|histogram|cross|mean|words|ticks|groups|places|regions|walk|sum>"  # as the help shows them
 _TIMES = {1: "once", 2: "twice"}
 
 
@@ -60,16 +59,16 @@ class _Wanted:
     @property
     def public(self) -> tuple[str, ...]:
         """The public columns that the kind needs."""
-        from shuffledp.survey.task_templates import BY_DEFAULT
+        from shuffledp.survey.task_templates import columns_by_default
 
-        return self.by or BY_DEFAULT.get(self.title, ())
+        return self.by or columns_by_default(self.title)
 
     def check(self, table: Path | None) -> None:
         """Refuse options that do not fit together."""
         from shuffledp.core.validate import integer_at_least
-        from shuffledp.survey.task_templates import columns_and_lists, form_of, lists_options
+        from shuffledp.survey.task_templates import columns_and_lists, columns_by_default, form_of, lists_options
 
-        kind, most = self.title, _BY.get(self.title, 0)
+        kind, most = self.title, len(columns_by_default(self.title))
         num_columns, num_lists = columns_and_lists(form_of(kind))
         named = 1 if lists_options(form_of(kind)) else num_lists
         if self.categories is not None and (named != 1 or len(self.values) > 1):
@@ -176,7 +175,7 @@ def init(
             parser=_known_kind,
             metavar=_KINDS,
             help="survey: shares of answers. histogram: of numbers in bins. cross: of two columns. mean: of numbers. "
-            "words: frequent ones of open answers. regions, groups, places: shares by a public column. walk: without a "
+            "words: frequent ones of open answers. groups, places, regions: shares by a public column. walk: without a "
             "shuffler. sum: exact, but for some noise. If left out, survey, or for a column of many numbers histogram.",
         ),
     ] = None,

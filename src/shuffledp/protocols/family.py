@@ -63,6 +63,25 @@ class ShufflerKind:
 
 
 @dataclass(frozen=True, slots=True)
+class FirstTask:
+    """Kind of first task file that is not about a type of question, but about how its answers are shuffled.
+
+    Args:
+        title: start of the names of its tasks.
+        by: names of the public columns that it works by, where none are given; () if it works by none.
+        head: lines at the top, in which ``$by`` stands for these columns.
+        tables: tables after the questions, in which ``$by`` stands for these columns.
+        in_batches: whether the people of each entry of the public column are shuffled by themselves.
+    """
+
+    title: str
+    by: tuple[str, ...] = ()
+    head: str = ""
+    tables: str = ""
+    in_batches: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class TaskPart:
     """Keys and tables that a family adds to a task file.
 
@@ -71,12 +90,14 @@ class TaskPart:
         section: makes, of the section of the shuffler and these keys with their values, the section of the task.
         tables: finds the section of each table that may stand in place of ``[randomizer]``.
         batches: makes the shuffler of several batches of these sizes, each shuffled by itself.
+        first: kinds of first task file, by the name that `init` knows them by.
     """
 
     keys: tuple[str, ...] = ()
     section: Callable[[Any, Mapping[str, Any]], Any] = lambda section, _: section
     tables: Mapping[str, Callable[[], type[Any]]] = field(default_factory=dict)
     batches: Callable[[Sequence[int]], Shuffler] | None = None
+    first: Mapping[str, FirstTask] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,8 +3,10 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from shuffledp.core.text import printable
+from shuffledp.protocols.family import FirstTask, families
 from shuffledp.survey.questions.number import CLIPPING, RANGE
 from shuffledp.survey.questions.question_kinds import QUESTIONS, question_type
 
@@ -40,50 +42,9 @@ dropout_fraction = 0.1  # of the people expected, how many may stay away
 }
 SUMS = tuple(_SUMS)  # the first is the usual one
 OF_LISTS = "vector-sum"
-_SHUFFLED = {  # the tables after the questions
-    "places": """
-[groups]
-columns = $by
-metric = "haversine"  # degrees, and distances in kilometers
-radius = 10.0  # who answered what is hidden among everybody so near
-
-[shuffler]
-kind = "auto"
-alpha = 4.0  # the loss of the order inside a group
-""",
-    "groups": """
-[groups]
-column = $by  # who answered what is hidden among everybody with the same entry
-# columns = [$by]  # in place of column, for numbers such as ages: among everybody
-# radius = 2  # who is so near
-
-[shuffler]
-kind = "auto"
-alpha = 4.0  # the loss of the order inside a group
-""",
-    "walk": """
-[shuffler]
-kind = "network"  # there is no shuffler: people pass reports on to each other
-overlay = {contacts = 100}  # to at most so many others; `shuffledp graph design` compares overlays
-""",
-    "sum": '\n[shuffler]\nkind = "uniform"\n',
-}
-_BESIDE = {  # at the top: the public columns that the kind works by
-    "places": "public = $by  # columns that are released beside the answers\n",
-    "groups": "public = [$by]  # a column that is released beside the answers\n",
-    "regions": "by = $by  # an estimate for each region too, whose people are shuffled by themselves\n"
-    '# weight = "column"  # survey weights, by which people count\n',
-}
-BY_DEFAULT = {"places": ("lat", "lon"), "groups": ("region",), "regions": ("region",)}
 _USUAL = "category"  # the question of all kinds of task that are not about another one
 _SUM_OF_SHARES = "sum"
-_TITLES = {  # of the kinds that are not about a type of question, but about how its answers are shuffled
-    "regions": "A survey by region",
-    "groups": "A survey in groups",
-    "places": "A survey by place",
-    "walk": "A survey from hand to hand",
-    _SUM_OF_SHARES: "A sum",
-}
+_SUM = FirstTask("A sum", tables='\n[shuffler]\nkind = "uniform"\n')
 _NAMED = "# all possible answers, as they were fixed before anybody answered"
 _READ = "# read from the answers, which tells that each was given: better name all that are possible"
 _OPTIONS, _OPTIONS_NAMED = ("one", "another", "a third"), "# all that can be ticked, fixed beforehand"
@@ -93,7 +54,19 @@ _LEAST_BATCH, _OF_REGION, _REGIONS, _DELTA_DIGITS = 2, 100, 10, 6
 def titles() -> dict[str, str]:
     """Kinds of first task file, each with the start of its tasks' names; questions come first."""
     questions = map(question_type, QUESTIONS)
-    return {each.init_kind: each.init_title for each in questions if each.init_kind} | _TITLES
+    of_questions = {each.init_kind: each.init_title for each in questions if each.init_kind}
+    return of_questions | {kind: first.title for kind, first in _by_shuffle().items()}
+
+
+def columns_by_default(kind: str) -> tuple[str, ...]:
+    """Names of the public columns that a kind of first task works by, where none are given; () if by none."""
+    return _by_shuffle()[kind].by if kind in _by_shuffle() else ()
+
+
+@cache
+def _by_shuffle() -> dict[str, FirstTask]:
+    """Kinds of first task that are not about a type of question."""
+    return {kind: first for family in families() for kind, first in family.task.first.items()} | {_SUM_OF_SHARES: _SUM}
 
 
 def kinds_of_one_column() -> tuple[str, ...]:
@@ -230,13 +203,14 @@ def task_text(
         kind: one of `titles`.
         asked: the questions, one or more.
         people: how many will take part, 2 or more.
-        by: the public columns that the kind works by, if it does; none are ``BY_DEFAULT``.
+        by: the public columns that the kind works by, if it does; none are `columns_by_default`.
         most_batch: people of the smallest region of a table that was given, or all that answered; None is unknown.
         missing_values: texts that mean "did not answer", beside the empty one.
         strip: whether the blanks around answers are taken off.
     """
-    public = tuple(by) or BY_DEFAULT.get(kind, ())
-    place = _toml(list(public) if kind == "places" else "".join(public[:1]))
+    first = _by_shuffle().get(kind, FirstTask(""))
+    public = tuple(by) or first.by
+    place = _toml(list(public) if len(first.by) > 1 else "".join(public[:1]))
     together = " and ".join(name for each in asked for name in each.columns)
     head = f"{_FIRST}name = {_toml(printable(f'{titles()[kind]}: {together}'))}\n"
     question = '# question = "what people read, where they answer on a page"\n'
@@ -247,13 +221,13 @@ def task_text(
     for number, each in enumerate(asked if len(asked) > 1 else ()):
         beside = f"{each.named('column')}{question}{_after(each, asked[0]) if number else ''}"
         questions += f"\n[[value]]\n{beside}\n[value.{each.key}]\n{each.table()}"
-    head += _BESIDE.get(kind, "").replace("$by", place) + _DROP
+    head += first.head.replace("$by", place) + _DROP
     if missing_values:
         head += f"missing_values = {_toml(['', *missing_values])}  # texts that mean that somebody did not answer\n"
     if strip:
         head += "strip = true  # the blanks around texts in the table are taken off\n"
-    shuffled = _SHUFFLED.get(kind, "").replace("$by", place)
-    return f"{head}{_people(people)}{questions}{shuffled}{_release(kind, people, most_batch)}"
+    shuffled = first.tables.replace("$by", place)
+    return f"{head}{_people(people)}{questions}{shuffled}{_release(people, most_batch, in_batches=first.in_batches)}"
 
 
 def _after(asked: Asked, first: Asked) -> str:
@@ -270,13 +244,13 @@ def _people(people: int) -> str:
     )
 
 
-def _release(kind: str, people: int, most_batch: int | None) -> str:
+def _release(people: int, most_batch: int | None, *, in_batches: bool) -> str:
     """Last table of a task file, with delta and a smallest batch, mostly half of the people.
 
-    With regions it is half of ``most_batch``; if that is unknown, a tenth of the people, or fewer.
+    In batches it is half of ``most_batch``; if that is unknown, a tenth of the people, or fewer.
     """
     least = -(-min(people, most_batch or people) // 2)
-    if kind == "regions" and most_batch is None:
+    if in_batches and most_batch is None:
         least = min(_OF_REGION, people // _REGIONS)
     least = max(_LEAST_BATCH, least)
     return f"""

@@ -8,7 +8,7 @@ from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.shuffle_models import ShuffleModel
 from shuffledp.core.statements import PrivacyStatement
 from shuffledp.protocols import d_sigma
-from shuffledp.protocols.family import Beside, Described, Family, ShufflerKind, TaskPart
+from shuffledp.protocols.family import Beside, Described, Family, FirstTask, ShufflerKind, TaskPart
 
 _DISTANCES = {
     "mallows": "kendall",
@@ -16,6 +16,26 @@ _DISTANCES = {
     "mallows-hamming": "hamming",
     "mallows-cayley": "cayley",
 }
+
+_RELEASED = "  # a column that is released beside the answers\n"
+_RELEASED_TOO = "  # columns that are released beside the answers\n"
+_SHUFFLED = """
+[shuffler]
+kind = "auto"
+alpha = 4.0  # the loss of the order inside a group
+"""
+_IN_GROUPS = f"""
+[groups]
+column = $by  # who answered what is hidden among everybody with the same entry
+# columns = [$by]  # in place of column, for numbers such as ages: among everybody
+# radius = 2  # who is so near
+{_SHUFFLED}"""
+_BY_PLACE = f"""
+[groups]
+columns = $by
+metric = "haversine"  # degrees, and distances in kilometers
+radius = 10.0  # who answered what is hidden among everybody so near
+{_SHUFFLED}"""
 
 
 def _in_one_block(num_users: int, concentration: float, *, distance: str) -> ShuffleModel:
@@ -65,7 +85,14 @@ FAMILY = Family(
             best_for="the same by sorting positions plus noise, where groups vary in size",
         ),
     },
-    task=TaskPart(("groups",), lambda section, keys: d_sigma.in_groups(section, **keys)),
+    task=TaskPart(
+        ("groups",),
+        lambda section, keys: d_sigma.in_groups(section, **keys),
+        first={
+            "groups": FirstTask("A survey in groups", ("region",), f"public = [$by]{_RELEASED}", _IN_GROUPS),
+            "places": FirstTask("A survey by place", ("lat", "lon"), f"public = $by{_RELEASED_TOO}", _BY_PLACE),
+        },
+    ),
     choices={
         "auto": ShufflerKind(
             lambda: d_sigma.least_displaced,

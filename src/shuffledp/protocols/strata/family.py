@@ -4,7 +4,12 @@ from collections.abc import Sequence
 
 from shuffledp.core.flow import Shuffler
 from shuffledp.protocols import strata
-from shuffledp.protocols.family import Family, TaskPart
+from shuffledp.protocols.family import Family, FirstTask, TaskPart
+
+_BY_REGION = """\
+by = $by  # an estimate for each region too, whose people are shuffled by themselves
+# weight = "column"  # survey weights, by which people count
+"""
 
 
 def _in_batches(sizes: Sequence[int]) -> Shuffler:
@@ -17,6 +22,7 @@ FAMILY = Family(
         ("by", "weight", "weight_classes"),
         lambda section, keys: strata.inside_strata(section, **keys),
         batches=_in_batches,
+        first={"regions": FirstTask("A survey by region", ("region",), _BY_REGION, in_batches=True)},
     ),
     theorems_over=lambda theorems: (strata.StrataUpper(theorems), strata.StrataLower(theorems)),
     files=lambda: strata.StrataFiles,
