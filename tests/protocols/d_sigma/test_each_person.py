@@ -8,8 +8,14 @@ import pytest
 
 from shuffledp.core.errors import UnsupportedModelError
 from shuffledp.protocols.d_sigma.laws.common_answers import common_answer_epsilon
+from shuffledp.protocols.d_sigma.laws.naming_tails import naming_tail
 from shuffledp.protocols.d_sigma.people.assignment import Groups
-from shuffledp.protocols.d_sigma.planning.each_person import central_each, common_each, named_each
+from shuffledp.protocols.d_sigma.planning.each_person import (
+    central_each,
+    common_each,
+    household_each,
+    named_each,
+)
 from shuffledp.protocols.d_sigma.shufflers.mallows import MallowsShuffler
 from shuffledp.protocols.d_sigma.shufflers.noisy_sort import NoisySortShuffler
 
@@ -105,6 +111,26 @@ def test_central_epsilon_is_the_best_window_and_never_above_epsilon0():
     assert found.min() >= middle * (1 - 1e-9)
     gaussian = NoisySortShuffler(groups=LINE, alpha=3.0, noise="gaussian", delta=1e-6)
     assert (central_each(gaussian, lambda _: 0.1, 1.0) == 1.0).all()
+
+
+@pytest.mark.parametrize("kind", [MallowsShuffler, NoisySortShuffler])
+def test_in_a_small_block_everybody_hides_among_all_of_the_block(kind):
+    sizes = (2, 11, 29, 100)  # of which only the first and the last are among the windows that are looked at
+    shuffler = kind(groups=Groups.from_labels(np.repeat(np.arange(4), sizes)), alpha=0.0)
+    central = central_each(shuffler, lambda size: 3.0 / math.sqrt(size), 10.0)
+    household = household_each(shuffler, 3, 0.5)
+    for size, start, stop in zip(sizes, *shuffler.prepare().starts[[[0, 1, 2, 3], [1, 2, 3, 4]]], strict=True):
+        assert central[start:stop] == pytest.approx(3.0 / math.sqrt(size))
+        assert household[start:stop] == pytest.approx(naming_tail(size, 3, 2, 1.0) if size > 2 else 1.0)
+
+
+def test_a_whole_block_costs_as_much_as_exchanging_its_ends():
+    shuffler = NoisySortShuffler(groups=LINE, alpha=0.5)
+    starts, at = shuffler.prepare().starts, shuffler.prepare().parameters
+    found = central_each(shuffler, lambda size: 0.1 if size == 7 else math.inf, 10.0)
+    assert found[:7] == pytest.approx(0.1 + 2 * (at[6] - at[0]))
+    assert starts[1] == 7
+    assert (found[7:] == 10.0).all()
 
 
 def test_other_distances_than_kendalls_are_refused():

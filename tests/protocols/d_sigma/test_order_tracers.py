@@ -94,6 +94,18 @@ def test_a_pure_loss_by_itself_could_not_be_refuted_and_it_says_so():
     assert "pure loss" not in str(gaussian)
 
 
+def test_against_a_claim_of_no_loss_the_power_is_that_to_find_an_order_left_as_it_is():
+    none, as_it_is = shuffler("mallows", 0.0), shuffler("mallows", 1e4)
+    found = tell_orders(none, trials=60, source=SeededSource(1))
+    assert not found.weak
+    assert str(found).endswith(
+        f"A shuffler that leaves the order as it is would be found with {found.guesses_needed} guesses."
+    )
+    needed = found.guesses_needed
+    assert tell_orders(as_it_is, claimed=none, trials=needed, source=SeededSource(1)).verdict is Verdict.REFUTED
+    assert tell_orders(as_it_is, claimed=none, trials=needed - 1, source=SeededSource(1)).verdict is not Verdict.REFUTED
+
+
 def test_it_is_a_value():
     found = tell_orders(shuffler("laplace", 4.0), trials=400, source=SeededSource(1))
     assert OrderTelling.from_dict(json.loads(json.dumps(found.to_dict()))) == found

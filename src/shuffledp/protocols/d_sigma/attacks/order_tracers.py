@@ -43,7 +43,8 @@ class OrderTelling(Success):
     Args:
         group_size: people in the group that was played.
         remainder: delta at alpha = 0 of the claimed mechanism, for this group: the most by which the two differ.
-        guesses_needed: guesses after which a shuffler of twice the loss is refuted with probability 90%.
+        guesses_needed: guesses after which a shuffler of twice the loss is refuted with probability 90%; of no loss, one
+            that leaves the order as it is.
         pure: the claimed loss without a remainder; infinite if there is none.
         pure_seen: chance of an outcome that loses more than that, if the shuffler has twice the loss.
     """
@@ -65,10 +66,11 @@ class OrderTelling(Success):
 
     @property
     def power(self) -> str:
-        """Sentence on the guesses that refute a shuffler of twice the loss; "" for a refuted or a trivial claim."""
+        """Sentence on the guesses that refute a broken shuffler; "" for a refuted or a trivial claim."""
         if self.verdict is Verdict.REFUTED or self.claimed > _ANYTHING:
             return ""
-        return f"A shuffler with twice the loss would be found with {self.guesses_needed:,} guesses."
+        broken = "with twice the loss" if self.pure else "that leaves the order as it is"
+        return f"A shuffler {broken} would be found with {self.guesses_needed:,} guesses."
 
     @property
     def weak(self) -> bool:
@@ -77,7 +79,7 @@ class OrderTelling(Success):
 
     def __str__(self) -> str:
         limit = ""
-        if math.isfinite(self.pure):
+        if self.pure and math.isfinite(self.pure):
             limit = (
                 f" The pure loss by itself, {in_digits(self.pure, 'at most')}, is not put to the test: of a shuffler "
                 f"with twice the loss, an outcome that shows it comes with a chance of {self.pure_seen:.1e}."
@@ -132,7 +134,7 @@ def tell_orders(
         return None
     ranks, profile, broken, size = target
     remainder = min(profile.delta(0.0), math.tanh(profile.pure / 2))
-    needed = _guesses_needed(remainder, broken.delta(0.0), confidence)
+    needed = _guesses_needed(remainder, _told_if_broken(profile, broken), confidence)
     count = trials or max(_FEWEST, min(_MOST, math.ceil(_MARGIN * min(needed, _MOST))))
     chance = min((1 + remainder) / 2, 1.0)
     check_counting(chance, count, confidence)
@@ -198,7 +200,7 @@ def _soonest(claim: SlotShuffler) -> tuple[Integers, Profile, Profile, int] | No
         ranks = ranks_of(layout, number)
         profile, broken = (_profile(claim, ranks, factor) for factor in (1.0, _BROKEN))
         remainder = min(profile.delta(0.0), math.tanh(profile.pure / 2))
-        needed = guesses_to_tell(remainder, broken.delta(0.0), level=0.01)
+        needed = guesses_to_tell(remainder, _told_if_broken(profile, broken), level=0.01)
         if needed < least:
             best, least = (ranks, profile, broken, int(ranks.size)), needed
     return best
@@ -216,6 +218,11 @@ def _profile(claim: SlotShuffler, ranks: Integers, factor: float) -> Profile:
     if getattr(claim, "noise", "") == "gaussian":
         return GaussianProfile(math.sqrt(2 * float((moves**2).sum())))
     return laplace_profile(moves, steps=500)
+
+
+def _told_if_broken(profile: Profile, broken: Profile) -> float:
+    """Total variation of a broken shuffler: of twice the loss, or, since twice no loss is none, without a shuffle."""
+    return broken.delta(0.0) if profile.pure else 1.0
 
 
 def _beyond(profile: Profile, pure: float) -> float:

@@ -93,7 +93,7 @@ def exploration_document(
         demonstration=f"made-up answers: {_MADE_UP}" if explored.made_up else "",
         promise=Promise(
             title="Settings to choose from",
-            facts=(f"{people}, each epsilon0 = {explored.epsilon0:g}", f"{len(explored.tried) - 2} settings"),
+            facts=(f"{people}, each epsilon0 = {explored.epsilon0:g}", count_of(len(explored.tried) - 2, "setting")),
             headline=(
                 *told("" if explored.made_up else _BANNER, role=Role.DANGER),
                 *told(_MADE_UP if explored.made_up else "", role=Role.DANGER, on=TERMINAL),

@@ -71,7 +71,10 @@ def central_each(shuffler: SlotShuffler, uniform: Callable[[int], float], epsilo
     for size in window_sizes(int(np.diff(prepared.starts).max())):
         if size > 1 and (own := uniform(size)) < epsilon0:
             np.minimum(found, (own + geometry.window_costs(size)) * (1 + 1e-15), out=found)
-    return found
+    sizes = np.diff(prepared.starts)  # a whole block is a window too, whose size is seldom among those above
+    alike = np.array([uniform(size) if size > 1 else math.inf for size in sizes.tolist()])
+    whole = (alike + geometry.block_costs()) * (1 + 1e-15)
+    return np.minimum(found, np.repeat(whole, sizes))
 
 
 def _named_each_gaussian(shuffler: NoisySortShuffler, epsilon0: float) -> Floats:
@@ -173,7 +176,13 @@ def household_each(
             tail = naming_tail(size, targets, wanted, 2 * epsilon0 + step * _STEP_OF_COST)
             here = steps == step
             found[here] = np.minimum(found[here], tail)
-    return _from_rank_on(found, prepared.starts, targets)
+    sizes, blocks = np.diff(prepared.starts), np.ceil(geometry.block_costs() / _STEP_OF_COST)
+    usable = (sizes >= max(2, targets)) & (blocks <= _MOST_COST / _STEP_OF_COST)
+    whole = np.ones(sizes.size)
+    pairs, place = np.unique(np.stack([sizes, blocks])[:, usable], axis=1, return_inverse=True)
+    tails = [naming_tail(int(size), targets, wanted, 2 * epsilon0 + step * _STEP_OF_COST) for size, step in pairs.T]
+    whole[usable] = np.array(tails)[place.ravel()] if tails else 1.0
+    return _from_rank_on(np.minimum(found, np.repeat(whole, sizes)), prepared.starts, targets)
 
 
 def common_each(shuffler: SlotShuffler, targets: int, epsilon0: float, delta: float) -> Floats | None:

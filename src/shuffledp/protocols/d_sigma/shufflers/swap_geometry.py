@@ -49,6 +49,10 @@ class SwapGeometry:
         found: Floats = np.maximum(2 * (self.at[high] - self.at[low]) * _ROUND_UP - self.rebates[self.blocks[low]], 0.0)
         return found
 
+    def block_costs(self) -> Floats:
+        """Cost of exchanging any two people of each block, 0 for one person; shape (blocks,)."""
+        return self.costs(self.starts[:-1], self.starts[1:] - 1)
+
     def crowds(self) -> Floats:
         """Number of people who hide the person at each rank, weighted by exp(-cost of the exchange), rounded down.
 
