@@ -43,8 +43,8 @@ class OrderTelling(Success):
     Args:
         group_size: people in the group that was played.
         remainder: delta at alpha = 0 of the claimed mechanism, for this group: the most by which the two differ.
-        guesses_needed: guesses after which a shuffler of twice the loss is refuted with probability 90%; of no loss, one
-            that leaves the order as it is.
+        guesses_needed: guesses after which a shuffler of twice the loss is refuted with probability 90%; of no loss,
+            one that leaves the order as it is.
         pure: the claimed loss without a remainder; infinite if there is none.
         pure_seen: chance of an outcome that loses more than that, if the shuffler has twice the loss.
     """
