@@ -263,6 +263,6 @@ def _refuse(collection: Collection, folder: Path, is_done: bool, happened: _Happ
             told[-1],
         )
     raise BatchTooSmallError(
-        f"a release needs the reports of at least {collection.minimum} people; there were fewer, which the shuffler has "
-        "destroyed, or fewer that the analyst's key opens. Nothing was released."
+        f"a release needs the reports of at least {collection.minimum} people; there were fewer, which the shuffler "
+        "has destroyed, or fewer that the analyst's key opens. Nothing was released."
     )

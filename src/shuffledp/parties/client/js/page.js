@@ -185,7 +185,8 @@ async function delivered() {
     return send(location.pathname, memory.held.upload, { type: PLAIN_TYPE });
   }
   if (HOSTS.length > 1) {
-    return sentToAll(memory.held, sentTo);
+    const outcome = await sentToAll(memory.held, sentTo);
+    return outcome === "otherKey" ? "refused" : outcome;  // hosts take all keys that the collection names
   }
   const successors = configs().slice(1);
   for (;;) {
