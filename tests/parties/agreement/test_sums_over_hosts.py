@@ -1,9 +1,11 @@
 """A sum over several hosts, in this process: exact over the people who are complete at all of them, or not at all."""
 
+import asyncio
 import shutil
 import time
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 
 import pytest
 
@@ -286,6 +288,36 @@ async def released(hosts, given, folder):
     finally:
         store.close()
     return statement_in(folder / "release", given.collection), "".join(events)
+
+
+def test_a_host_whose_batches_never_end_keeps_no_other_host_waiting(tmp_path, monkeypatch):
+    given, store = Sum.new(2), BatchStore(tmp_path / "analyst")
+    at = CollectionAtAnalyzer(given.collection, [given.analyst], store, tmp_path / "analyst", log=EventLog(str))
+    columns = {pool.host: number for number, pool in enumerate(given.task.pools)}
+    monkeypatch.setattr(store, "take", lambda *_: False)
+
+    async def batch(host, parts):
+        at._head = lambda _: asyncio.sleep(0, (SimpleNamespace(column=columns[host], num_reports=1), b""))
+        task = asyncio.create_task(at.take(parts))
+        await asyncio.sleep(0.01)
+        return task
+
+    async def never():
+        await asyncio.Event().wait()
+        yield b""
+
+    async def at_once():
+        yield b"all of it"
+
+    async def play():
+        endless = [await batch(0, never()) for _ in range(3)]
+        assert await asyncio.wait_for(await batch(1, at_once()), 5) is False
+        for each in endless:
+            each.cancel()
+        await asyncio.gather(*endless, return_exceptions=True)
+
+    run(play)
+    store.close()
 
 
 @pytest.mark.deep

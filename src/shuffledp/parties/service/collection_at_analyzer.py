@@ -20,7 +20,7 @@ from shuffledp.parties.wire.grammar import (
 from shuffledp.parties.wire.keys import AnalyzerKey, verify
 from shuffledp.survey import Collection, read_earlier
 
-_AT_ONCE = 2  # batches being received at once
+_AT_ONCE = 2  # batches being received at once from one host, so that a slow one keeps no other waiting
 # Longest manifest with its signature: fixed fields, two texts with their lengths, signature.
 LONGEST_MANIFEST = COLLECTION_ID_BYTES + 2 + ID_BYTES + 5 * 4 + 32 + 2 * (1 + 255) + SIGNATURE_BYTES
 
@@ -56,7 +56,8 @@ class CollectionAtAnalyzer:
             remove_left_over(each, store.name)
         self.collection, self._earlier = collection, earlier
         self._keys, self._store, self._folder, self._log = keys, store, folder, log
-        self._one_at_a_time, self._receiving = asyncio.Lock(), asyncio.Semaphore(_AT_ONCE)
+        self._one_at_a_time = asyncio.Lock()
+        self._receiving = [asyncio.Semaphore(_AT_ONCE) for _ in collection.hosts]
 
     async def take(self, parts: AsyncIterator[bytes], *, known: Callable[[], object] = lambda: None) -> bool:
         """Whether the batch in a request's body is new; it is on the disk when this returns.
@@ -78,7 +79,7 @@ class CollectionAtAnalyzer:
             async with asyncio.timeout(SECONDS_OF_BODY):
                 manifest, rest = await self._head(parts)
             known()
-            async with self._receiving:
+            async with self._receiving[self.collection.task.pools[manifest.column].host]:
                 with self._store.incoming() as incoming:
                     incoming.write(rest)
                     async for part in parts:
