@@ -64,7 +64,7 @@ def plan(
     """
     given = {"input": input, "earlier": earlier, "table": table or None, "output": output}
     if is_sought(task, wanted, epsilon, {"error": error, "weeks": weeks, **given}):
-        return show_sought(task, input, wanted, epsilon, as_json=json)
+        return show_sought(task, input, wanted, epsilon, users=users, as_json=json)
     if weeks is not None:
         return _plan_weeks(task, users, weeks, epsilon, {"error": error, **given}, as_json=json)
     if error is not None or epsilon is not None:

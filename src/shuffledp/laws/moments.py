@@ -85,8 +85,9 @@ def kendall_inversions(num_items: int, concentration: float) -> tuple[float, flo
     m = np.arange(1, num_items + 1, dtype=np.float64)
     span = concentration * m
     near = span < _SERIES
-    mean = (m - 1) / 2 - concentration * (m**2 - 1) / 12 + concentration**3 * (m**4 - 1) / 720
-    variance = (m**2 - 1) / 12 - concentration**2 * (m**4 - 1) / 240
+    small = min(concentration, _SERIES)  # what the series is for
+    mean = (m - 1) / 2 - small * (m**2 - 1) / 12 + small**3 * (m**4 - 1) / 720
+    variance = (m**2 - 1) / 12 - small**2 * (m**4 - 1) / 240
     theta, far = concentration, ~near
     if far.any():
         with np.errstate(over="ignore"):

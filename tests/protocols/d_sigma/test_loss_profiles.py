@@ -15,6 +15,7 @@ from shuffledp.protocols.d_sigma.laws.mallows_profiles import kendall_profile
 from shuffledp.protocols.d_sigma.laws.sort_profiles import dominating_distances, laplace_profile
 from shuffledp.protocols.d_sigma.shufflers.group_profiles import (
     KendallScales,
+    known_by_most,
     laplace_scales,
     mean_loss_within,
     moves_of,
@@ -129,6 +130,16 @@ def test_no_loss_is_no_remainder():
 def test_a_shift_so_large_that_no_grid_holds_it_is_known_by_its_pure_loss():
     profile = laplace_profile([1e6])
     assert profile.alpha(1e-6) <= profile.pure == pytest.approx(2e6)
+
+
+def test_losses_of_any_size_have_a_profile():
+    for distances in ([500.0] * 3, [50.0, 20.0, 1.0]):
+        profile = laplace_profile(distances, steps=500)
+        assert 0.99 * profile.pure < profile.alpha(1e-6) <= profile.pure == pytest.approx(2 * sum(distances))
+    tiny = kendall_profile(5, 1e-300)
+    assert (tiny.alpha(1e-9), tiny.pure) == (0.0, pytest.approx(1e-299))
+    assert kendall_inversions(5, 1e300) == (0.0, 0.0)
+    assert known_by_most(1e300).alpha(1e-9) == pytest.approx(1e300)
 
 
 def test_dominating_distances_bound_each_group():

@@ -47,6 +47,12 @@ def test_a_wanted_chance_is_answered_with_lines_to_paste(folder):
     assert "names its slot at most with" in found.out
 
 
+def test_another_number_of_people_than_in_the_input_is_refused(folder):
+    found = plan(folder, "--slot-chance", "0.2", "--users", "20")
+    assert found.code == 2
+    assert "--users must be the number of people in the input, 400, or left out; got 20." in found.err
+
+
 @pytest.mark.deep
 def test_json_is_as_the_schema_says(folder):
     found = plan(folder, "--household", "3", "--chance", "0.2", "--json")

@@ -12,7 +12,7 @@ import pytest
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.text import percent
 from shuffledp.protocols.d_sigma.documents.exploration_document import task_lines
-from shuffledp.protocols.d_sigma.documents.sought_document import sought_document
+from shuffledp.protocols.d_sigma.documents.sought_document import _many, sought_document
 from shuffledp.protocols.d_sigma.people.assignment import Groups
 from shuffledp.protocols.d_sigma.people.orders import reference_order
 from shuffledp.protocols.d_sigma.planning.displacement_choice import displacement_draws, mean_displacement
@@ -152,6 +152,15 @@ def test_what_is_to_be_kept_is_kept_on_other_draws_too():
     assert moved.mean() + 2 * moved.std() / math.sqrt(300) <= 12.0
     bold = found.at_least["blur"] / 1.05
     assert _with_margin(make, bold, partial(_spared, 12.0)) > bold
+
+
+def test_an_allowed_displacement_beyond_the_last_rank_is_that_of_the_last_rank():
+    sort = MAKERS["sort"](4.0)
+    assert (_spared(1e300, sort, 3) == _spared(600.0, sort, 3)).all()
+
+
+def test_a_crowd_larger_than_mankind_is_named_in_powers_of_ten():
+    assert (_many(140.4), _many(2.7e9), _many(7.39e300)) == ("140", "2,700,000,000", "7.4e+300")
 
 
 def test_chances_of_real_households_are_rounded_up_and_none_is_larger_than_everybody():

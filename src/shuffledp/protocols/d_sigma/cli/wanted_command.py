@@ -67,7 +67,13 @@ def _least_hidden(task: "Task", wanted: "Wanted") -> "Column":
 
 
 def show_sought(
-    task: Path, people: Path | None, options: WantedOptions, epsilon: float | None, *, as_json: bool
+    task: Path,
+    people: Path | None,
+    options: WantedOptions,
+    epsilon: float | None,
+    *,
+    users: int | None = None,
+    as_json: bool,
 ) -> None:
     """Print the settings that meet the requirements on a task with groups."""
     from shuffledp.cli.progress_bars import watching
@@ -78,6 +84,7 @@ def show_sought(
     from shuffledp.protocols.d_sigma.survey.groups_sought import seek
     from shuffledp.protocols.d_sigma.survey.pilot import section_with_groups
     from shuffledp.survey import Task
+    from shuffledp.survey.planning.task_planning import planned_people
 
     asked, wanted = Task.read(task), Wanted(**options.given, epsilon=epsilon)  # type: ignore[arg-type]
     column = _least_hidden(asked, wanted)
@@ -88,6 +95,7 @@ def show_sought(
         grouping = around.get("grouping")
         if not isinstance(grouping, Grouping):
             raise InvalidParameterError("the task must have a table [groups] for this.")
+        planned_people(asked, users, grouping)  # another number than that of the input is refused
         found = seek(column, grouping, wanted, progress=partial(watch.progress, "trying settings"))
     show_result(
         found, lambda: sought_document(found, name=asked.name, digest=asked.sha256, groups=groups), as_json=as_json

@@ -202,7 +202,7 @@ def _left_out(best: Sought, sought: GroupsSought, groups: GroupsSection) -> Iter
     for name, number in best.limits.impossible.items():
         crowd = ""
         if name == "slot_chance" and sought.crowd:
-            crowd = f" It takes {sought.crowd:,.0f} others who hide a report fully."
+            crowd = f" It takes {_many(sought.crowd)} others who hide a report fully."
         where = "" if name != "slot_chance" or sought.chosen is None else _where(sought.chosen.left_out, groups)
         yield (
             f"For {number:,} of {sought.num_users:,} people {_OPTIONS[name]} is impossible whatever alpha is: they are "
@@ -224,6 +224,11 @@ def _where(left_out: Sequence[LeftOut], groups: GroupsSection) -> str:
     return f" ({'; '.join(named)}{further})" if named else ""
 
 
+def _many(people: float) -> str:
+    """Number of people in digits, in powers of ten where they are more than there are on earth."""
+    return f"{people:,.0f}" if people < 1e10 else f"{people:.2g}"
+
+
 def _blamed(sought: GroupsSought) -> str:
     """Requirement that fails, in the setting that came nearest."""
     nearest = min(sought.found, key=lambda each: (len(each.limits.out_of_reach), _gap(each)))
@@ -232,7 +237,7 @@ def _blamed(sought: GroupsSought) -> str:
         said = f"{' and '.join(_OPTIONS[name] for name in limits.out_of_reach)} cannot be met at any alpha."
         if "slot_chance" in limits.out_of_reach and sought.crowd is not None:
             said += (
-                f" To name a report so seldom takes {sought.crowd:,.0f} others who hide it fully, e^(2 epsilon0) "
+                f" To name a report so seldom takes {_many(sought.crowd)} others who hide it fully, e^(2 epsilon0) "
                 "(1 - p) / p, and no block has so many."
             )
             if sought.epsilon0_least is not None:

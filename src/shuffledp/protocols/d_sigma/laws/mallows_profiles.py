@@ -1,6 +1,5 @@
 """Loss profiles of Mallows shuffles by Kendall's distance, exact for groups whose members stand next to each other."""
 
-import cmath
 import math
 
 import numpy as np
@@ -98,7 +97,7 @@ def _spectrum(window: int, theta: float, releases: int, size: int) -> NDArray[np
     rooms = np.log((1 + np.exp(-theta * counts)) * constants)
     for start in range(0, whole.size, _AT_A_TIME):
         angles = 2 * math.pi * np.arange(start, min(start + _AT_A_TIME, whole.size)) / size
-        nearest = math.log(abs(1 - cmath.exp(complex(-theta, -angles[0]))))
+        nearest = math.log(abs(np.expm1(complex(-theta, -angles[0]))))
         if releases * float(np.minimum(rooms - nearest, 0.0).sum()) < _NOTHING:
             break
         roots = theta + 1j * angles[:, None]

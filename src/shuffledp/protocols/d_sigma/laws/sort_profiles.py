@@ -31,6 +31,7 @@ _MOST_PLACES = 1 << 21
 _NOTHING = 1e-20
 _MIXED = 7  # laws are multiplied in an order in which frequencies vanish soon
 _LEFT_OUT = math.log(1e-15)  # probability beyond either end of the grid
+_UNDERFLOW = 1e-300  # no more than this is lost of a sum that is too small for a float
 _TRIALS = np.geomspace(0.1, 30, 21)  # rates for Chernoff's bound, in inverse standard deviations
 
 
@@ -255,4 +256,4 @@ def _window(kinds: list[tuple[_ShiftLaw, Floats]]) -> tuple[int, int]:
 def _log_moment(rate: float, law: _ShiftLaw, masses: Floats) -> float:
     powers = rate * np.arange(-law.place, law.place + 1)
     top = abs(rate) * law.place
-    return top + math.log(float(masses @ np.exp(powers - top)))
+    return top + math.log(max(float(masses @ np.exp(powers - top)), _UNDERFLOW))

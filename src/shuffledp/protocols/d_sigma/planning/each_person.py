@@ -74,7 +74,8 @@ def central_each(shuffler: SlotShuffler, uniform: Callable[[int], float], epsilo
     sizes = np.diff(prepared.starts)  # a whole block is a window too, whose size is seldom among those above
     alike = np.array([uniform(size) if size > 1 else math.inf for size in sizes.tolist()])
     whole = (alike + geometry.block_costs()) * (1 + 1e-15)
-    return np.minimum(found, np.repeat(whole, sizes))
+    np.minimum(found, np.repeat(whole, sizes), out=found)
+    return found
 
 
 def _named_each_gaussian(shuffler: NoisySortShuffler, epsilon0: float) -> Floats:

@@ -312,7 +312,8 @@ def _kept_draws(shuffler: SlotShuffler, groups: Groups, *, draws: int, most: int
 
 def _spared(blur: float, shuffler: SlotShuffler, draws: int) -> Floats:
     """Margin of each draw: the allowed mean displacement in ranks less the mean displacement of the draw."""
-    return blur - displacement_draws(shuffler, draws=draws, seed=_OTHER_SEED)
+    enough = min(blur, shuffler.prepare().order.size)  # no report lands farther away
+    return enough - displacement_draws(shuffler, draws=draws, seed=_OTHER_SEED)
 
 
 def _stays(groups: Groups, share: float, shuffler: SlotShuffler, draws: int) -> Floats:

@@ -48,7 +48,7 @@ def nothing_lost() -> LossProfile:
 def known_by_most(pure: float) -> LossProfile:
     """Loss profile known only by its largest loss: the Renyi divergence of order a is at most a * pure^2 / 2."""
     with np.errstate(over="ignore"):
-        return without_losses(pure, np.minimum(pure, ORDERS * pure**2 / 2)) if pure else nothing_lost()
+        return without_losses(pure, np.minimum(pure, ORDERS * (pure * pure) / 2)) if pure else nothing_lost()
 
 
 def laplace_profiles(
