@@ -1,4 +1,4 @@
-"""Upper and lower bounds on the central epsilon of a protocol, and a finding of each theorem."""
+"""Upper and lower bounds on the central epsilon of a protocol, and what each theorem gives or why it does not apply."""
 
 import math
 import time

@@ -310,7 +310,7 @@ def shows_all(shuffle: ShuffleModel) -> bool:
 
 
 def _in_any_order(shuffle: ShuffleModel, found: Scores) -> float:
-    """Lower bound on the excess from the histogram of reports, which is visible in whatever order the reports are."""
+    """Lower bound on the excess over the best guess beforehand, from the histogram that any order shows."""
     if not shows_all(shuffle):
         return 0.0
     return best_guess(found, ((1 / shuffle.num_users, shuffle.num_users),), method="quick").lower

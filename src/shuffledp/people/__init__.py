@@ -1,1 +1,1 @@
-"""Public structure among people: graphs along which reports walk, groups, and strata."""
+"""Public structure among people: graphs along which reports walk. Families of protocols add groups and strata."""

@@ -167,7 +167,7 @@ def fewest_people(
 
 
 def _largest_loss(family: Family, target: float, wanted: Mapping[str, Any]) -> PeopleNeeded | None:
-    """Answer for one family at nearly the largest local loss that keeps the target; None without one."""
+    """People needed by a family at nearly the largest local loss that keeps the target epsilon; None if none does."""
 
     def excess(epsilon0: float) -> float:
         try:

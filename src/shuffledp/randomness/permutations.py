@@ -67,7 +67,7 @@ def shuffle_in_place(rows: NDArray[np.unsignedinteger], *, source: RandomSource 
 def shuffled_together(
     columns: Mapping[str, NDArray[Any]], *, source: RandomSource | None = None
 ) -> dict[str, NDArray[Any]]:
-    """Columns shuffled together as by `shuffle_in_place`; empty unless rows are very many and narrow.
+    """Columns shuffled together as by `shuffle_in_place`, if their rows are very many and narrow; else an empty table.
 
     A row is narrow if it has 1, 2 or 4 bytes in all columns together.
     """

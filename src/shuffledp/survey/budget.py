@@ -269,7 +269,7 @@ def _composable(share: Share, delta: float) -> Models:
 
 
 def _own_share(label: str, released: Statements, devices: Statements) -> OrderShare:
-    """The losses of a column or of this release about the order inside groups, from its statements."""
+    """Losses of a column or of this release, from its statements: by its reports, and about the order inside groups."""
     order = order_in(released)
     orders = () if order is None else (Part(label=label, statement=order),)
     return OrderShare(label=label, sent=(Part(label=label, statement=devices[0]),), orders=orders)

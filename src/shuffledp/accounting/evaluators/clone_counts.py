@@ -191,7 +191,7 @@ def excess(trials: Floats, chance: float, level: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class FourAtoms:
-    """Joint law of the numbers A, B and D of three kinds of messages, with B and D in cells.
+    """Joint law of how many messages are of three kinds, A, B and D; a fourth kind is all others. B and D are in cells.
 
     For each of the numbers B at which the cells of ``outer`` end, ``seconds``, there are numbers D in a row of
     ``thirds``, and in ``weights`` their shares of the law of D given B. A message that is neither B nor D is A with

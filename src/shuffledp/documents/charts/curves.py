@@ -197,15 +197,15 @@ class Curves:
         places, heights = [0], [stated[0]]
         for place in range(1, len(stated)):
             before, after = stated[place - 1], stated[place]
-            if before != after and self._breaks(place):
+            if before != after and self._is_jump(place):
                 places.append(place if before > after else place - 1)
                 heights.append(max(before, after))
             places.append(place)
             heights.append(after)
         return np.array(places, dtype=np.intp), np.array(heights, dtype=np.float64)
 
-    def _breaks(self, place: int) -> bool:
-        """Whether the best theorem at this value, or at the one before, does not apply at the other."""
+    def _is_jump(self, place: int) -> bool:
+        """Whether the best theorem at one of two values, this and the one before it, does not apply at the other."""
         pairs = [curve.epsilon[place - 1 : place + 1] for curve in self.curves if curve.theorem.kind.promises]
         best = np.fmin.reduce(pairs)
         return any(all(np.isnan(pair).any() for pair in pairs if pair[side] == best[side]) for side in range(2))
@@ -290,7 +290,7 @@ class _Family:
         return high
 
     def users_curve(self, theorem: Theorem, users: NDArray[np.int64], people: int) -> Curve:
-        """Curve of a theorem over users; its reason for not applying also holds for more users, if possible."""
+        """Curve of a theorem over users; if it fails, if possible with a reason that more users do not remove."""
         failing, never = self.failing(theorem, people), self.failing(theorem, _FARTHEST)
         lasting = next((text for name, text in failing.items() if name in never), None)
         curve = self.curve(theorem, users, people)

@@ -259,7 +259,7 @@ def _known(found: "Knowledge", people: int) -> str:
 
 
 def _central(terms: "SurveyTerms", collection: Collection) -> str:
-    """Sentence on the central loss if few answers are made up; without such a limit, on how to set one."""
+    """Sentence on the central loss under the survey's limit on made-up answers; without a limit, on how to set one."""
     if terms.fakes is None:
         return _NO_FAKES
     first = collection.promised()[0]

@@ -150,7 +150,7 @@ def limits_of(wanted: Wanted, make: Make, groups: Groups, epsilon0: float, unifo
         least = _first_on_grid(
             make, lambda shuffler: kept_on_average(shuffler, groups) >= float(wanted.stays_in_group or 0)
         )
-        least = _with_margin(make, least, partial(_stays, groups, float(wanted.stays_in_group)))
+        least = _with_margin(make, least, partial(_stay_margins, groups, float(wanted.stays_in_group)))
         lost += _noted(found.at_least, "stays_in_group", least)
     return Limits(
         at_most={name: limit for name, limit in found.at_most.items() if limit < MOST_ALPHA},
@@ -316,7 +316,7 @@ def _spared(blur: float, shuffler: SlotShuffler, draws: int) -> Floats:
     return enough - displacement_draws(shuffler, draws=draws, seed=_OTHER_SEED)
 
 
-def _stays(groups: Groups, share: float, shuffler: SlotShuffler, draws: int) -> Floats:
+def _stay_margins(groups: Groups, share: float, shuffler: SlotShuffler, draws: int) -> Floats:
     """Margin of each draw: the mean share of reports that stay in their group, less the required share."""
     return _kept_draws(shuffler, groups, draws=draws, most=_MORE_GROUPS, seed=_OTHER_SEED) - share
 

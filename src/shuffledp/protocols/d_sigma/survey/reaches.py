@@ -33,14 +33,14 @@ def groupings_around(
     found: dict[float | None, Grouping] = {own: grouping}
     for given in others:
         value = given if key == "radius" else float(max(1, min(round(given), grouping.num_users - 1)))
-        groups = _within(key, value, section.metric or "euclidean", points)
+        groups = _groups_at(key, value, section.metric or "euclidean", points)
         if all(groups.digest != other.groups.digest for other in found.values()):
             found[value] = Grouping(groups, points)
     return {value: found[value] for value in sorted(found, key=lambda each: each or 0.0)}
 
 
-def _within(key: str, value: float, metric: str, points: object) -> Groups:
-    """Groups of the people with one radius or number of neighbors."""
+def _groups_at(key: str, value: float, metric: str, points: object) -> Groups:
+    """Groups of all people, each made with the same radius or number of neighbors, ``value``."""
     if key == "neighbors":
         return Groups.from_neighbors(points, int(value), metric)  # type: ignore[arg-type]
     return Groups.from_radius(points, value, metric)  # type: ignore[arg-type]

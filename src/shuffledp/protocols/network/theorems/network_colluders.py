@@ -122,7 +122,7 @@ class NetworkColluders(_BesideColluders):
     citation = "uniform shuffling of honest people's reports that have met no colluder"
 
     def hidings(self, walks: "WalkFacts") -> "tuple[Hiding, ...]":
-        """Hidings of one report: by each round where colluders are known, and by the first round of an overlay."""
+        """Hidings of one report: one for each round if colluders are known, and one for an overlay's first round."""
         if not 0 < walks.num_colluding < walks.num_users:
             return ()
         from shuffledp.protocols.network.laws.walk_collusion import Crowd, Hiding

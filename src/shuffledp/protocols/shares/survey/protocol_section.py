@@ -121,7 +121,7 @@ class ProtocolSection(MeanQuestion):
         """Randomizer with parameters from the section, the planned people, their shuffle and delta."""
 
     def analyzer(self, *, level: float, columns: tuple[str, ...]) -> Analyzer[Any]:
-        """The analyzer of the sum or the mean; intervals of two named answers end at 0 and 1 for each person."""
+        """Analyzer of the sum or the mean; of two named answers, with intervals that stay within 0 and 1 per person."""
         del columns
         ends = (0.0, 1.0) if self.categories_of_answers else None
         return self.sums(statistic=self.statistic, level=level, ends=ends)
