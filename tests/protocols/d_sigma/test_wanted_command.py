@@ -1,6 +1,7 @@
 """`plan` asked for what is wanted of a shuffle near an order: what it prints, refuses and blames."""
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -45,6 +46,10 @@ def test_a_wanted_chance_is_answered_with_lines_to_paste(folder):
     assert "Take " in found.out
     assert "\n  [shuffler]\n  kind = " in found.out
     assert "names its slot at most with" in found.out
+    head, table = found.out.split("For the task file:")
+    (kept,) = re.findall(r"; ([\d.]+%) of a group\u2019s slots keep a report", head.replace("\n", " "))
+    assert f"{kept} of it are the group\u2019s own answers" in head.replace("\n", " ")
+    assert kept in table  # in the row that is taken
 
 
 def test_another_number_of_people_than_in_the_input_is_refused(folder):

@@ -180,6 +180,12 @@ def seek(column: Column, grouping: Grouping, wanted: Wanted, *, progress: Progre
     if progress is not None:
         progress(len(settings), len(settings))
     best = choose(found, wanted, _own_reach(groups_section))
+    chosen: Chosen | None = None
+    if best is not None:
+        order = orders[settings[best][0].reach]
+        chosen = _chosen(found[best], settings[best][1], own=grouping, order=order, local=local, wanted=wanted)
+        if settings[best][1].groups.digest == grouping.groups.digest:  # two places state one number
+            found[best] = replace(found[best], kept=chosen.kept_there)
     crowd = None if wanted.slot_chance is None else crowd_wanted(wanted.slot_chance, local.epsilon0)
     largest = grouping.num_users - 1
     least = None if wanted.slot_chance is None else epsilon0_wanted(wanted.slot_chance, largest)
@@ -192,16 +198,7 @@ def seek(column: Column, grouping: Grouping, wanted: Wanted, *, progress: Progre
         found=tuple(found),
         best=best,
         one_of_several=column.part_of is not None,
-        chosen=None
-        if best is None
-        else _chosen(
-            found[best],
-            settings[best][1],
-            own=grouping,
-            order=orders[settings[best][0].reach],
-            local=local,
-            wanted=wanted,
-        ),
+        chosen=chosen,
     )
 
 
