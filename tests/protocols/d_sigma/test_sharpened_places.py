@@ -11,13 +11,17 @@ from documents.reading import Page
 from shuffledp.core.errors import UnsupportedModelError
 from shuffledp.documents.blocks import Picture
 from shuffledp.files import stages
+from shuffledp.planning.mechanism_choice import expected_error
 from shuffledp.protocols.d_sigma.analyzers.sharpened_regions import SharpenedAnalyzer, inverse_of
 from shuffledp.protocols.d_sigma.documents.place_document import _opening, places_section
 from shuffledp.protocols.d_sigma.files.sharpened_places import _joined, _named
 from shuffledp.protocols.d_sigma.people.assignment import Groups
+from shuffledp.protocols.d_sigma.planning.displacement_choice import mean_displacement
 from shuffledp.protocols.d_sigma.planning.group_mixing import mixing_of
+from shuffledp.protocols.d_sigma.planning.sharpened_cells import sharpened_cells
 from shuffledp.protocols.d_sigma.shufflers.noisy_sort import NoisySortShuffler
 from shuffledp.protocols.d_sigma.survey.groups import GroupsSection
+from shuffledp.randomizers import KaryRandomizedResponse
 from shuffledp.survey import Task
 from shuffledp.testing import SeededSource
 
@@ -141,3 +145,17 @@ def test_where_nothing_leaves_its_group_it_is_not_said_that_most_reports_are_nea
     assert said.startswith("Reports stay in their senders\u2019 groups, so that 10 places can be compared.")
     assert "Most reports" not in said
     assert _opening(replace(all_stay, kept=0.99), section, 10).startswith("Most reports stay near their senders")
+
+
+def test_a_plan_expects_no_less_error_of_sharpened_cells_than_a_release_states():
+    """Mutant: randomizing alone counts, though whose answers land in a cell is chance too."""
+    sort = NoisySortShuffler(groups=Groups.from_radius(np.arange(600), 5), alpha=4.0, order=np.arange(600))
+    planned = sharpened_cells(sort, mean_displacement(sort))
+    width = planned.people + 5  # the displacement is simulated anew
+    cells = np.minimum(np.arange(600) // width, 600 // width - 1)
+    randomizer, source = KaryRandomizedResponse(epsilon0=3.0, domain_size=2), SeededSource(1)
+    view = sort.shuffle(randomizer.randomize(np.arange(600) % 2, source=source), source=source)
+    analyzer = SharpenedAnalyzer(regions=cells, shuffler=sort)
+    stated = max(row["standard_error"] for row in analyzer.estimate(analyzer.summarize(view)).rows())
+    of_as_many = expected_error(randomizer.model, width)
+    assert planned.stretched * of_as_many.standard_error < stated <= planned.error(of_as_many)

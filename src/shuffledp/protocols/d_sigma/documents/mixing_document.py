@@ -74,7 +74,7 @@ def _errors(plan: GroupsPlan, models: Sequence[ProtocolModel]) -> Iterable[str]:
         at = errors[own.median].at
         yield f"Standard error by group, of {at}: {', '.join(each)}, from randomizing alone.{blurred}"
         if cells is not None:
-            stretched = cells.stretched * errors[cells.people].standard_error
+            stretched = cells.error(errors[cells.people])
             yield (
                 f"A release also sharpens: joined places of {count(cells.people)} people or more (two mean "
                 "displacements), without blur, with a standard error of about "

@@ -1,11 +1,13 @@
 """Sharpened cells of a plan: how large a cell must be to undo the blur of a sort, and how much larger errors get."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from shuffledp.core.described import Described
 from shuffledp.core.errors import UnsupportedModelError
+from shuffledp.planning.mechanism_choice import ExpectedError
 from shuffledp.protocols.d_sigma.analyzers.regional import RegionalAnalyzer
 from shuffledp.protocols.d_sigma.analyzers.sharpened_regions import WIDTH, inverse_of
 from shuffledp.protocols.d_sigma.shufflers.noisy_sort import NoisySortShuffler
@@ -21,11 +23,16 @@ class SharpenedCells(Described):
 
     Args:
         people: in each cell: two mean displacements.
-        stretched: factor by which the standard error of such a cell exceeds that of its own reports, at most.
+        stretched: factor by which the standard error of such a cell exceeds that of as many reports of people who were
+            drawn at random, at most: which reports land in a cell is chance.
     """
 
     people: int
     stretched: float
+
+    def error(self, of_as_many: ExpectedError) -> float:
+        """Largest standard error of such a cell, from the expected errors of as many reports."""
+        return self.stretched * math.hypot(of_as_many.standard_error, of_as_many.sampling_error)
 
 
 def sharpened_cells(shuffler: SlotShuffler, displacement: float) -> SharpenedCells | None:
