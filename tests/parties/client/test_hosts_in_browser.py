@@ -174,6 +174,21 @@ def test_a_host_that_takes_no_more_is_named_as_the_reason(several, browser):
     context.close()
 
 
+@pytest.mark.deep
+@pytest.mark.parametrize("reason", [ReportError.HPKE_UNKNOWN_CONFIG_ID, ReportError.OUTDATED_CONFIG])
+def test_a_host_that_knows_no_key_of_the_collection_has_refused(several, browser, reason):
+    """Mutant: the outcome of such a host is left as it is, for which the page has no words."""
+    several.moods[1] = reason
+    context = several.device(browser)
+    tab = context.new_page()
+    tab.goto(several.collection.page.link)
+    tab.get_by_role("spinbutton").fill("20")
+    randomize(tab)
+    tab.get_by_role("button", name=SEND).click()
+    says(tab, "The shuffler refused it. Your sealed answer stays on this device")
+    context.close()
+
+
 def test_whoever_is_invited_shows_each_host_a_token_of_its_own_also_after_a_pause(browser):
     """Mutant: one token for all hosts, by which they know together who sent what."""
     invited = Several(is_invited=True)
