@@ -10,12 +10,12 @@ import pytest
 
 from shuffledp.core.errors import InputDataError, InvalidParameterError
 from shuffledp.core.text import percent
-from shuffledp.documents.blocks import Medium, Table
+from shuffledp.documents.blocks import Cell, Medium, Table
 from shuffledp.documents.page import page_of
 from shuffledp.protocols.d_sigma.attacks.nearest_match import nearest_match_success
 from shuffledp.protocols.d_sigma.attacks.pilot_attacks import PilotAttacks
 from shuffledp.protocols.d_sigma.attacks.side_information import similar_people
-from shuffledp.protocols.d_sigma.documents.exploration_document import exploration_document, task_lines
+from shuffledp.protocols.d_sigma.documents.exploration_document import _row, exploration_document, task_lines
 from shuffledp.protocols.d_sigma.files.pilots import read_pilot
 from shuffledp.protocols.d_sigma.people.assignment import Groups
 from shuffledp.protocols.d_sigma.shufflers.noisy_sort import NoisySortShuffler
@@ -165,6 +165,12 @@ def test_no_table_of_the_page_is_wider_than_it_and_together_they_have_all_number
         assert {column.head for column in choice.columns + details.columns} == {column.head for column in each.columns}
         for row, one, other in zip(each.rows, choice.rows, details.rows, strict=True):
             assert set(map(str, row)) == set(map(str, one + other))
+
+
+def test_names_of_attacks_are_short_in_a_table(found):
+    guessed = replace(found.tried[0].guessed, attack="the commonest answer")
+    row = _row(replace(found.tried[0], guessed=guessed), "")
+    assert [cell.note for cell in row if isinstance(cell, Cell) and cell.note] == ["commonest"]
 
 
 @pytest.mark.deep

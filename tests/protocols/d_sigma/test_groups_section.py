@@ -2,20 +2,24 @@
 
 import hashlib
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from cli.running import task_with
 from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.local_models import ProtocolModel
 from shuffledp.documents.blocks import Text
 from shuffledp.protocols.d_sigma.analyzers.group_preservation import preservation
-from shuffledp.protocols.d_sigma.documents.mixing_document import GroupsDocument
+from shuffledp.protocols.d_sigma.documents.mixing_document import GroupsDocument, _errors
 from shuffledp.protocols.d_sigma.people.assignment import Groups
 from shuffledp.protocols.d_sigma.planning.group_mixing import mixing_of
 from shuffledp.protocols.d_sigma.shufflers.mallows import MallowsShuffler
 from shuffledp.protocols.d_sigma.shufflers.noisy_sort import NoisySortShuffler
 from shuffledp.protocols.d_sigma.survey.groups import Grouping, GroupsSection
+from shuffledp.randomizers import KaryRandomizedResponse
+from shuffledp.shufflers import UniformShuffler
 from shuffledp.survey import Task, plan
 from shuffledp.testing import SeededSource
 
@@ -285,3 +289,12 @@ def test_a_plan_covers_losses_and_reaches_and_needs_the_people():
         plan(task, 200)
     with pytest.raises(InvalidParameterError, match="num_users must be the number of people in the input, 200"):
         plan(task, 100, grouping=people)
+
+
+def test_errors_by_group_of_several_columns_say_which_one_they_are_of():
+    plan = SimpleNamespace(mixing=SimpleNamespace(smallest=10, median=20, largest=30, kept=1.0), sharpened=None)
+    uniform = UniformShuffler().model(30)
+    locals_ = [KaryRandomizedResponse(epsilon0=each, domain_size=2).model for each in (1.0, 0.5)]
+    models = [ProtocolModel(local=local, shuffle=uniform) for local in locals_]
+    assert [" at epsilon0 = " in said for said in _errors(plan, [models[0]])] == [False]
+    assert [said.split(":")[0].split(" at ")[1] for said in _errors(plan, models)] == ["epsilon0 = 1", "epsilon0 = 0.5"]

@@ -36,6 +36,7 @@ from shuffledp.protocols.d_sigma.survey.settings_tried import (
 )
 
 EXPLORE_PAGE = "explore.html"
+_IN_A_CELL = {"the commonest answer": "commonest"}  # attacks whose names would make the table wider than the page
 _LOOKS = {MALLOWS: ("blue", 1.0), SPENDING: ("blue", 0.4), LAPLACE: ("green", 1.0), GAUSSIAN: ("vermilion", 1.0)}
 _WHOLE = 100
 _NAMING = 3  # columns of a table that name a setting
@@ -351,7 +352,7 @@ def _row(tried: Tried, pick: str) -> tuple[str | Cell, ...]:
         f"{setting.largest:,}" if setting.largest else "",
         f"{tried.displacement:,.0f}",
         f"{tried.rho:.1%}",
-        Cell(text=f"{tried.guessed.best:.1%}", note=tried.guessed.attack),
+        Cell(text=f"{tried.guessed.best:.1%}", note=_IN_A_CELL.get(tried.guessed.attack, tried.guessed.attack)),
         f"{tried.learned:.3f}",
         "" if tried.boosted is None else f"{tried.boosted:.3f}",
         _chance(protected.named_most),

@@ -64,7 +64,8 @@ def _errors(plan: GroupsPlan, models: Sequence[ProtocolModel]) -> Iterable[str]:
     """Sentences on the expected error of an estimate by group, and of a sharpened one."""
     own, cells = plan.mixing, plan.sharpened
     sizes = {"the smallest group": own.smallest, "the median one": own.median, "the largest": own.largest}
-    for model in dict.fromkeys(models):
+    different = list(dict.fromkeys(models))
+    for model in different:
         try:
             errors = {people: expected_error(model.local, people) for people in (*sizes.values(), *_people(cells))}
         except UnsupportedModelError:  # of open answers
@@ -72,7 +73,8 @@ def _errors(plan: GroupsPlan, models: Sequence[ProtocolModel]) -> Iterable[str]:
         each = [f"{_error(errors[people])} in {name} ({count(people)})" for name, people in sizes.items()]
         blurred = " Reports that land in a group\u2019s slots from elsewhere blur it besides." * (own.kept < 1)
         at = errors[own.median].at
-        yield f"Standard error by group, of {at}: {', '.join(each)}, from randomizing alone.{blurred}"
+        which = f" at epsilon0 = {model.local.epsilon0:g}" * (len(different) > 1)
+        yield f"Standard error by group, of {at}{which}: {', '.join(each)}, from randomizing alone.{blurred}"
         if cells is not None:
             stretched = cells.error(errors[cells.people])
             yield (
