@@ -275,6 +275,27 @@ def test_a_share_of_another_round_spoils_the_sum_and_the_analyst_releases_nothin
     run(play)
 
 
+def test_where_a_share_of_everybody_is_spoilt_what_was_opened_of_the_others_is_told_without_a_promise(tmp_path):
+    async def play():
+        given = Sum.new(2)
+        people, _ = given.shares(WAGES)
+        for each in people:
+            own = each[0].reports[0].public_extensions
+            wrong = replace(each[1].reports[0], public_extensions=own)
+            each[0] = type(each[0])((wrong, *each[0].reports[1:]))
+        async with hosts_of(given, tmp_path) as hosts:
+            await hosts.send(people)
+            await hosts.close_intake()
+            assert await hosts.carry()
+            statement, log = await released(hosts, given, tmp_path)
+            assert "needs every message of everybody once" in statement["not_released"]
+            guarantee = statement["statements"][0]["guarantee"]
+            assert guarantee["epsilon"] == "inf", guarantee
+            assert '"seen-not-released"' in log
+
+    run(play)
+
+
 async def released(hosts, given, folder):
     """Statement of the release, and the events at the analyst."""
     events, store = [], BatchStore(folder / "batches")

@@ -85,7 +85,7 @@ def write_batch_release(
             write_release(outcome, place, result=collection.result)
     except (InputDataError, MalformedMessageError) as error:
         seen = {name: sum(_seen(*one) for one in those) for name, those in found.items()}
-        if any(seen.values()):
+        if any(seen.values()) or any(len(inside.reports) for those in found.values() for inside, _ in those):
             unreleased(seen, str(error), collected=refused, is_shuffled=len(several) == 1)
         raise
 
