@@ -16,7 +16,7 @@ from parties.client.answering import asking
 from parties.mix.mixing import UNVOUCHED, Survey
 from parties.mix.test_mix_collections import answers
 from parties.service import processes
-from parties.service.processes import Process, free_port
+from parties.service.processes import Process, free_port, kill_soon
 from shuffledp.core.errors import BatchTooSmallError, RemoteProtocolError
 from shuffledp.parties.mix.mix_config import MixConfig
 from shuffledp.parties.mix.mix_folder import MixFolder
@@ -92,11 +92,7 @@ def test_whatever_moment_the_mix_is_killed_at_what_is_acknowledged_is_released_o
         mix.register(survey.collection)
         waiting = [answers(survey.collection, 10) for _ in range(kills + 1)]
         for some in waiting[:-1]:
-            pid = os.fork()
-            if not pid:
-                time.sleep(secrets.randbelow(30) / 1000)
-                os.kill(where.process.pid, signal.SIGKILL)
-                os._exit(0)
+            pid = kill_soon(where.process)
             acknowledged = send(http, survey.collection, some)
             os.waitpid(pid, 0)
             where.kill()
@@ -124,11 +120,8 @@ def test_whatever_moment_the_mix_is_killed_at_a_registration_is_whole_or_can_be_
         where.start()
         terms = mix.terms()
         for _ in range(kills):
-            survey, pid = Survey(terms), os.fork()
-            if not pid:
-                time.sleep(secrets.randbelow(400) / 1000)
-                os.kill(where.process.pid, signal.SIGKILL)
-                os._exit(0)
+            survey = Survey(terms)
+            pid = kill_soon(where.process, milliseconds=400)
             again = MixClient(where.url, http, code=where.code, patience=0.01)
             try:
                 again.register(survey.collection)

@@ -4,7 +4,6 @@ import asyncio
 import json
 import os
 import secrets
-import signal
 import time
 from datetime import UTC, datetime
 
@@ -14,6 +13,7 @@ import pytest
 from parties.client.answering import asking
 from parties.mix.mixing import Survey
 from parties.mix.test_mix_processes import place, send
+from parties.service.processes import kill_soon
 from parties.service.test_sums_collected import tampered
 from shuffledp.core.errors import BatchTooSmallError, InputDataError
 from shuffledp.files.devices import randomize_each
@@ -58,8 +58,11 @@ def test_whatever_moment_the_mix_is_killed_at_the_sum_is_that_of_all_who_were_ac
         for some in (numbers[start : start + EACH] for start in range(0, len(numbers), EACH)):
             submissions = submissions_of(collection, some)
             if at == "answers":
-                kill_soon(where)
-            if not send(http, collection, submissions) or at == "answers":
+                child = kill_soon(where.process)
+            acknowledged = send(http, collection, submissions)
+            if at == "answers":
+                os.waitpid(child, 0)
+            if not acknowledged or at == "answers":
                 where.kill()
                 where.start()
                 assert send(http, collection, submissions)
@@ -115,11 +118,3 @@ def test_a_spoilt_share_is_told_by_name_when_the_batches_are_fetched_and_again_l
         assert said["columns"][0]["num_reports"] == (LEAST + 1) * local.num_messages
         assert said["statements"][0]["guarantee"]["epsilon"] <= 1.0
         assert EarlierRelease.read(tmp_path / "office" / "release" / "statement.json").headline.guarantee.epsilon <= 1.0
-
-
-def kill_soon(where):
-    """Kill the mix's process within some milliseconds, while something is sent."""
-    if not os.fork():
-        time.sleep(secrets.randbelow(30) / 1000)
-        os.kill(where.process.pid, signal.SIGKILL)
-        os._exit(0)

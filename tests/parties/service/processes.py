@@ -6,6 +6,7 @@ A process is a copy of this one, so that it starts at once.
 import asyncio
 import os
 import random
+import secrets
 import select
 import signal
 import socket
@@ -39,6 +40,18 @@ def until(condition, seconds=_SECONDS):
         assert time.monotonic() < end, "it did not happen in time"
         time.sleep(0.01)
     return found
+
+
+def kill_soon(process, milliseconds=30):
+    """Kill a service's process within some milliseconds, by a child to wait for: until then it is not started anew."""
+    child = os.fork()
+    if not child:
+        try:
+            time.sleep(secrets.randbelow(milliseconds) / 1000)
+            os.kill(process.pid, signal.SIGKILL)
+        finally:
+            os._exit(0)  # whatever happens: the child is a copy of the test run
+    return child
 
 
 class Process:
