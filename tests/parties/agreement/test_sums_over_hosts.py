@@ -167,6 +167,27 @@ def test_without_one_host_nothing_is_released_and_all_is_destroyed_in_the_end(tm
     run(play)
 
 
+def test_a_host_that_ended_before_it_agreed_is_named_and_not_waited_for(tmp_path):
+    async def play():
+        given = Sum.new()
+        people, _ = given.shares(WAGES)
+
+        async def ended(_scope, _receive, send):
+            await send({"type": "http.response.start", "status": 410, "headers": []})
+            await send({"type": "http.response.body", "body": b""})
+
+        async with hosts_of(given, tmp_path) as hosts:
+            await hosts.send(people)
+            await hosts.close_intake()
+            hosts.apps[1] = ended
+            async with hosts.client as client:
+                courier = Courier(given.collection, given.analyst, client)
+                with pytest.raises(AgreementError, match=r"https://host1\.example has ended, perhaps by its operator"):
+                    await courier.carry()
+
+    run(play)
+
+
 @pytest.mark.deep
 def test_who_comes_back_too_late_finds_an_error_of_its_own(tmp_path):
     async def play():

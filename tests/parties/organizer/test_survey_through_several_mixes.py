@@ -53,6 +53,19 @@ def test_a_survey_at_three_mixes_is_released_and_published_on_its_page(tmp_path,
 
 
 @pytest.mark.deep
+def test_people_are_invited_to_a_sum_at_mixes_of_one_machine_by_its_ports(tmp_path, monkeypatch):
+    (tmp_path / "people.csv").write_text("name\n" + "".join(f"P{person}\n" for person in range(12)))
+    with ExitStack() as stack:
+        urls = [stack.enter_context(mix_in_thread(tmp_path / f"mix{number}", monkeypatch)) for number in range(2)]
+        mixes = [each for url in urls for each in ("--mix", url)]
+        asked = ["survey", "new", "Do you smoke?", "--sum", *mixes, "--invite", tmp_path / "people.csv"]
+        done = shuffledp(*asked, "--output", tmp_path / "survey")
+        assert done.code == 0, done.err
+        collection = SurveyFolder(tmp_path / "survey").read()
+        assert (collection.issuer.url, len(collection.hosts)) == (urls[0], 2)
+
+
+@pytest.mark.deep
 def test_people_are_told_on_the_page_that_a_sum_is_spoilt_and_why(tmp_path, monkeypatch):
     people = count()
 

@@ -54,6 +54,7 @@ class Courier:
     def __init__(self, collection: Collection, key: AnalyzerKey, client: httpx.AsyncClient) -> None:
         self._collection, self._key, self._client = collection, key, client
         self._rules, self._held = rules_of(collection), Held(me=None)
+        self._ended = set[int]()  # hosts that have nothing more of the collection, and show no message again
 
     async def carry(
         self, *, once: bool = False, waiting: Callable[[Sequence[HostStanding]], None] = lambda _: None
@@ -77,6 +78,7 @@ class Courier:
             if all(each.stage is Stage.AGREED for each in now):
                 return True
             self._refuse(now)
+            self._require_possible(now)
             if datetime.now(UTC) >= instant(fetch_by=self._collection.fetch_by or self._collection.closes):
                 raise AgreementError(
                     "all hosts must agree before what they have is destroyed; that time is over, and not all did. "
@@ -173,7 +175,8 @@ class Courier:
                 content = await _content(answer)
         except (httpx.TransportError, TimeoutError):
             return None
-        if answer.status_code == httpx.codes.GONE:  # it has handed everything over
+        if answer.status_code == httpx.codes.GONE:  # it has handed everything over, or its operator has ended it
+            self._ended.add(host)
             return Standing(_STAGES.index(Stage.AGREED), 0, len(self._rules.keys), b"", b"")
         if answer.is_server_error or answer.status_code == httpx.codes.TOO_MANY_REQUESTS:
             return None
@@ -186,6 +189,16 @@ class Courier:
             f"{service.url} must answer as a host of the collection; it answers with status {answer.status_code}. Is "
             "its collection file the same, and the clock of this machine right to five minutes?"
         )
+
+    def _require_possible(self, standings: Sequence[HostStanding]) -> None:
+        """Refuse an agreement that waits for a host which has ended: a host agrees with all before it hands over."""
+        waited_for = {host for each in standings if each.stage not in _OVER for host in each.waits_for}
+        if ended := sorted(waited_for & self._ended):
+            named = ", ".join(self._collection.hosts[host].url for host in ended)
+            raise AgreementError(
+                f"all hosts must agree before one of them ends; {named} has ended, perhaps by its operator, and others "
+                "wait for what it will not say any more. Nothing was released."
+            )
 
     def _refuse(self, standings: Sequence[HostStanding]) -> None:
         """Raise the error of a failed agreement, by the courier's own evidence first, then by the hosts' words."""
