@@ -222,7 +222,7 @@ def _of_both(level: float) -> float:
 
 
 def _by_ends(low: Floats, high: Floats) -> Floats:
-    """Ends of quotients if all shares lie between these ends; the last share is that of people not asked."""
+    """Ends of the quotients, from ends between which all shares lie; the last share is of people not asked."""
     most, least = 1 - low[-1], max(1 - high[-1], np.finfo(np.float64).tiny)
     ends: Floats = np.stack([low[:-1] / max(most, least), high[:-1] / least], axis=1)
     return np.minimum(ends, 1.0)

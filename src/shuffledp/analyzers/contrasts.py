@@ -79,7 +79,7 @@ class Contrast:
     def _ends_at(
         self, center: Floats, other: Floats, first: tuple[Floats, Floats], second: tuple[Floats, Floats]
     ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Masks of pairs with an interval cut at a possible end: below, and above.
+        """Masks of the pairs whose reach below, and above, is cut by the range of possible values.
 
         So the interval reaches less than its error.
         """

@@ -172,7 +172,7 @@ def compared(
 
 
 def _families(contrasts: Sequence[Contrast], tests: int) -> list[list[int]]:
-    """Families of contrasts: one for each with known covariances, and last one for all others and the tests."""
+    """Families of contrasts: each contrast with known covariances by itself, then all others with the tests."""
     known = [place for place, each in enumerate(contrasts) if each.joint(np.arange(len(each.target))) is not None]
     others = [place for place in range(len(contrasts)) if place not in known]
     return [*([place] for place in known), [*others, *[len(contrasts)] * (tests > 0)]]
@@ -185,7 +185,7 @@ def _levels(
     untested: NDArray[np.bool_],
     level: float,
 ) -> list[float]:
-    """Level of each contrast's intervals and, last, of the tests, so that all undecided comparisons hold together.
+    """Level of the intervals of each contrast, then of the tests; all undecided comparisons hold together.
 
     The chance of a miss is shared by the sizes of the families of which some comparison is left: so a share only grows,
     and no interval becomes longer, as more is decided.

@@ -101,7 +101,7 @@ class Frequencies(AskedEstimate):
         return True
 
     def _steps(self) -> tuple[float, float]:
-        """Variances of a report's support of one value minus another: for holders of either value, and for others."""
+        """Variances of the difference of one report's supports of two values: for holders of one, and for others."""
         apart = np.zeros(self.model.domain_size)
         apart[:2] = 1.0, -1.0
         variances = self.model.support_variance(apart)

@@ -33,7 +33,7 @@ class Histogram(AskedEstimate):
     quantiles: Estimate | None
 
     def of_too_few(self) -> "Histogram":
-        """Same shares without quantiles, which are only about asked people."""
+        """Same shares without the quantiles, since quantiles are about asked people alone."""
         return replace(self, quantiles=None)
 
     @property

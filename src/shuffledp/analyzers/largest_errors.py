@@ -54,7 +54,7 @@ def level_of_each(covariance: Floats, level: float) -> float:
 
 
 def _roots(covariance: Floats) -> Floats:
-    """Rows of length 1 whose inner products are the correlations of the errors that are not 0."""
+    """Vectors of length 1, one for each error that is not 0; their inner products are the errors' correlations."""
     values, vectors = np.linalg.eigh(covariance)
     kept = values > _SMALLEST * max(float(values.max(initial=0.0)), np.finfo(np.float64).tiny)
     rows = vectors[:, kept] * np.sqrt(values[kept])
@@ -64,7 +64,7 @@ def _roots(covariance: Floats) -> Floats:
 
 
 def _largest(roots: Floats) -> Floats:
-    """Largest error in each of evenly spread directions, at distance 1.
+    """Largest absolute error at the point at distance 1 in each of evenly spread directions.
 
     The distance of an error from 0 is integrated out.
     """

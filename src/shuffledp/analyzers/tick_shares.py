@@ -86,7 +86,7 @@ class TickEstimate(AskedEstimate):
         return self.model.share_asked < 1 if population else self.model.separate is not None
 
     def reaches(self, level: float, *, population: bool) -> tuple[Floats, Floats, Floats]:
-        """Intervals of another level; exact for a population if the estimate's are exact and everybody was asked."""
+        """Intervals of another level; exact for a population if this estimate has exact ones and all were asked."""
         if self.interval is None or not population or self.model.share_asked < 1:
             return super(TickEstimate, self).reaches(level, population=population)
         people, chances = self.num_reports // self.model.num_messages, (self.model.p, self.model.q)

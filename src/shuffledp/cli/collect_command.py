@@ -176,7 +176,7 @@ def fetch(
 def _publish(
     collection: "Collection", key: "AnalyzerKey", found: "FetchedRelease | ShuffleDPError", ca: Path | None
 ) -> None:
-    """Publish a result at the mix that shows it, or that nothing was released."""
+    """Publish at the mix that shows results: the result, or that nothing was released."""
     from shuffledp.documents.collections.survey_document import published_document
     from shuffledp.parties.organizer.mix_client import MixClient
     from shuffledp.parties.organizer.mix_survey import publish

@@ -49,7 +49,7 @@ class _Wanted:
 
     @property
     def title(self) -> str:
-        """Name of the template; of several kinds that of a survey."""
+        """Name of the template: the only kind of question, else the kind that was given, else ``survey``."""
         return (self.kinds[0] if len(self.kinds) == 1 else self.kind) or "survey"
 
     def kind_of(self, column: str) -> str | None:
@@ -132,7 +132,7 @@ class _Wanted:
 
 
 def _with_kinds(values: "Sequence[str]", kind: str | None) -> tuple[tuple[str, ...], tuple[str | None, ...]]:
-    """Names of private columns, and the kind of each: behind a colon, or that of all."""
+    """Names of private columns, and the kind of each: the kind behind its colon, else the kind given for all."""
     from shuffledp.survey.task_templates import kinds_of_one_column
 
     parts, known = [each.rpartition(":") for each in values], kinds_of_one_column()

@@ -134,7 +134,7 @@ def _hints_of(described: Any) -> dict[str, Any]:
 
 
 def keys_of(described: type[Described]) -> tuple["dataclasses.Field[Any]", ...]:
-    """Fields of a class that are keys of the table it is written as."""
+    """Fields of a class that become keys of its table; fields marked ``elsewhere`` do not."""
     found = dataclasses.fields(typing.cast(Any, described))
     return tuple(field for field in found if not field.metadata.get("elsewhere"))
 

@@ -223,7 +223,7 @@ class ShuffleModel(Described):
         return (PositionLaw(weights=(1 / self.num_users,), counts=(self.num_users,)),) if self.is_uniform else ()
 
     def position_windows(self) -> tuple[SwapWindows, ...]:
-        """Windows as in `swap_windows`, with costs that also cover all that is seen besides the reports."""
+        """Windows as in `swap_windows`; the costs also cover all that is seen besides the reports."""
         return self.swap_windows() if self.is_oblivious and self.num_rounds == 1 else ()
 
     @property

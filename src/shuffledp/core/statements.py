@@ -341,7 +341,10 @@ def mix(first: PrivacyStatement, second: PrivacyStatement, *, weight: float) -> 
 
 
 def _claim(statement: PrivacyStatement) -> Guarantee:
-    """Guarantee that the statement claimed before any withdrawal; `combined` withdraws the whole at the end."""
+    """Guarantee that a statement claims, or claimed before it was withdrawn.
+
+    `combined` withdraws the whole at the end.
+    """
     return statement.claimed or statement.guarantee
 
 

@@ -122,7 +122,7 @@ def _started(folder: Path) -> Any:
 
 @contextmanager
 def _interrupted_by(before: Any, session: Any) -> Iterator[None]:
-    """Context in which Ctrl-C cancels the Spark jobs, then does the same as ``before`` PySpark.
+    """Context in which Ctrl-C cancels the Spark jobs, then calls ``before``, the handler that PySpark replaced.
 
     So the process ends with the same exit code as without Spark.
     """

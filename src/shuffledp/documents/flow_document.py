@@ -74,7 +74,7 @@ def flow_section(outcome: ColumnOutcome) -> Section:
 
 
 def _where(danger: str) -> Medium:
-    """Medium of a danger; a page shows a demonstration in its banner instead."""
+    """Medium on which a danger is shown: a demonstration only on a terminal, since a page has a banner for it."""
     return TERMINAL if danger == DEMONSTRATION else Medium.BOTH
 
 

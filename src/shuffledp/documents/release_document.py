@@ -67,7 +67,7 @@ SECTIONS: tuple[Callable[[ColumnOutcome], Iterable[Section | None]], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Byline:
-    """Day of a release in UTC, and the address of its result that people who answered were told; or ""."""
+    """Day of a release in UTC, and its address as told to the people who answered; "" if none was told."""
 
     day: str
     address: str = ""

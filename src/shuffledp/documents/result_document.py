@@ -83,7 +83,7 @@ def quote_of(
 
 
 def _quoted(named: tuple[str, Release]) -> tuple[str, Release, str]:
-    """Name of a question, its release, and a clause on whose shares it gives; "" if everybody was asked.
+    """Name of a question, its release, and a clause about the people that it counts; "" if everybody was asked.
 
     Where shares among those asked are given, they stand in the place of those of all people.
     """
@@ -148,7 +148,7 @@ def _who(models: Sequence[ProtocolModel]) -> str:
 
 
 def _clause(name: str, release: Release, whose: str, question: str | None) -> str:
-    """Clause with the estimates of one question; ``whose`` is a phrase on whose shares they are, or ""."""
+    """Clause with the estimates of one question; ``whose`` says which people they are about, or is ""."""
     estimate, about = release.estimate, shortened(name, _LONGEST_NAME)
     answers = about if question is None else f'the answers to "{printable(question)}"'
     asked = about if question is None else f'the question "{printable(question)}"'

@@ -73,7 +73,7 @@ class TickWays(FamilyPlan):
         return {"central": self.central, "delta": self.delta, "ways": [each.to_dict() for each in self.ways]}
 
     def warnings_for(self, models: Sequence[ProtocolModel]) -> tuple[str, ...]:
-        """Warning about more sets than can be told apart."""
+        """Warning if the chosen way asks for more sets of options than can be told apart; empty otherwise."""
         del models
         return tuple(
             f"All {each.sets:,} sets are too many for this number of people: shares, and pairs even more, err far more "
@@ -122,7 +122,7 @@ def _way(
 
 
 def _at_loss(kind: str, protocol: ProtocolModel, central: float, delta: float, most: float | None) -> TicksModel:
-    """Model of another way at this central loss, or at local loss ``most`` if it needs more."""
+    """Model of another way of asking at this central loss, but with a local loss of at most ``most``, if given."""
     own = cast(TicksModel, protocol.local)
 
     def made(loss: float) -> TicksModel:

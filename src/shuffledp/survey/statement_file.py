@@ -118,7 +118,7 @@ class StatementFile:
             yield "describe as its model the protocol of its task, for as many people as sent its reports"
 
     def _unmet_by_losses(self) -> Iterator[str]:
-        """Conditions that stated losses break by being smaller than any version of the library proves."""
+        """Conditions that a file breaks since a stated loss is smaller than any version of the library proves."""
         sent = sum(column.randomizer.randomizer().model.guarantee.epsilon for column in self.columns)
         if epsilon_of(cast(PrivacyStatement, self.local).guarantee) < sent * (1 - _ROUNDING):
             yield f"state at least the loss of its randomizers, epsilon = {sent:g}, for the reports themselves"

@@ -92,7 +92,7 @@ class SurveyTerms:
         return f", as each of {count} questions has epsilon {self.epsilon0 / count:g}" if count > 1 else ""
 
     def _as_sums(self) -> Knowledge | None:
-        """Accuracy of the least accurate sum where all people answer; None if so few people make no sum."""
+        """Accuracy of the least accurate sum if all people answer; None if the people are too few for a sum."""
         try:
             task = Task.from_dict(tables_of(self._written(sums=True, fakes=self.fakes or 0)))
             models = [column.randomizer.randomizer().model for column in task.columns]

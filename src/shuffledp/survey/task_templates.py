@@ -59,7 +59,7 @@ def titles() -> dict[str, str]:
 
 
 def columns_by_default(kind: str) -> tuple[str, ...]:
-    """Names of the public columns that a kind of first task works by, where none are given; () if by none."""
+    """Names of the public columns in a kind of first task, if none are given; empty if the kind needs none."""
     return _by_shuffle()[kind].by if kind in _by_shuffle() else ()
 
 
@@ -76,7 +76,7 @@ def kinds_of_one_column() -> tuple[str, ...]:
 
 
 def form_of(kind: str, *, many_numbers: bool = False) -> str:
-    """Form of the answers in a task of this kind; ``many_numbers`` matters for a kind of all forms.
+    """Form of the answers in a first task of this kind; ``many_numbers`` replaces the usual form by bins.
 
     Example:
         >>> form_of("histogram"), form_of("regions"), form_of("regions", many_numbers=True)

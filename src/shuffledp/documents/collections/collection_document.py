@@ -157,7 +157,7 @@ def _question(column: Column) -> str:
 
 
 def _limits(column: Column, model: LocalModel) -> str:
-    """Most ticks that count, and the answer after which a question is asked; "" without either."""
+    """Limits of a question: most ticks that count, and the earlier answer that it needs; "" without either."""
     ticks = f"at most {count_of(model.at_most, 'tick', 'ticks')}" if isinstance(model, TicksModel) else ""
     after = column.after
     asked = "" if after is None else f'asked after "{printable(after.column)} = {printable(after.answer)}"'

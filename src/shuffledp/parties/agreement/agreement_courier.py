@@ -94,7 +94,7 @@ class Courier:
             await asyncio.sleep(pauses.next())
 
     async def round(self) -> list[HostStanding]:
-        """Standing of each host, after each available message that a host waits for is handed over once."""
+        """Standing of each host, after all hosts were handed the available messages that they wait for, once each."""
         found = await self._ask_all()
         if all(each.stage in (None, *_OVER) for each in found):
             return found

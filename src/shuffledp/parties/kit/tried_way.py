@@ -111,7 +111,7 @@ def _spent(
 
 
 def _has_room(collection: Collection, client: httpx.Client, folder: Path) -> bool:
-    """Whether the promise of the smallest batch holds with one person fewer than the shuffler counts."""
+    """Whether the promise of the smallest batch holds if one of the people counted is a test report."""
     people = collection.task.people
     if collection.demonstration or people.unvouched or _sent_before(collection, folder) < people.fakes:
         return True

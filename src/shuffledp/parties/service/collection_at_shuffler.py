@@ -354,7 +354,7 @@ class CollectionAtShuffler:
     def _draw_own(
         self, pool: int, count: int, size: int, extensions: Callable[[], list[bytes]]
     ) -> tuple[Integers, Integers]:
-        """Order for a pool of this shuffler, drawn under the pool's number among the pools of all shufflers."""
+        """Order for a pool, given its number at this shuffler; drawn under its number among all shufflers' pools."""
         return self._draw(self._pools[pool], count, size, extensions)
 
     def _signed(self, made: Made) -> bytes:

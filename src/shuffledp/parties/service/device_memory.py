@@ -90,11 +90,11 @@ class DeviceMemory:
             each.unlink(missing_ok=True)
 
     def stored_at(self, host: int) -> None:
-        """Remember that one of several hosts has stored the request for it."""
+        """Remember that one of several hosts has stored its request."""
         self._at(host).touch(mode=0o600)
 
     def is_stored_at(self, host: int) -> bool:
-        """Whether one of several hosts has stored the request for it."""
+        """Whether one of several hosts has stored its request."""
         return self._at(host).exists()
 
     def _at(self, host: int) -> Path:

@@ -46,7 +46,7 @@ class Draw(Protocol):
     def __call__(
         self, pool: int, count: int, size: int, extensions: Callable[[], list[bytes]]
     ) -> tuple[Integers, Integers]:
-        """Places, among ``count`` waiting reports, of the extensions and ciphertexts for ``size`` reports that leave.
+        """Indices, below ``count``, of waiting reports whose extensions, and whose ciphertexts, leave; ``size`` each.
 
         ``extensions`` reads the extensions of all waiting reports, for an order that depends on them.
         """
@@ -206,7 +206,7 @@ class ReportStore(Database):
         }
 
     def _found(self, select: str, names: Sequence[bytes], *first: int) -> set[bytes]:
-        """Names that a statement finds in a table, among the given ones."""
+        """Given names that an SQL statement finds in its table."""
         found: set[bytes] = set()
         for start in range(0, len(names), _NAMES_AT_ONCE):
             some = names[start : start + _NAMES_AT_ONCE]

@@ -250,7 +250,7 @@ class MultiSelect(Question):
 
 
 def usual_way(data: Mapping[str, Any]) -> str:
-    """Default way of asking: all sets for pairs, one option where columns lose too much, else columns.
+    """Default way of asking: all sets if pairs are wanted, one option if columns lose too much, else columns.
 
     Example:
         >>> asked = {"options": ["a", "b", "c"], "at_most": 3, "epsilon0": 2.0}
