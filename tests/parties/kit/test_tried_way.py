@@ -227,7 +227,7 @@ def test_the_command_takes_a_collection_and_examines_its_parties(tmp_path):
 
 @pytest.mark.deep
 def test_a_test_goes_through_issuer_relay_shuffler_and_analyzer_and_is_counted_apart(tmp_path):
-    with relayed(tmp_path, "gateway", task(**ROOM[0]), kind=WithTokens) as where:
+    with relayed(tmp_path, "gateway", task(people={"fakes": 3}), kind=WithTokens) as where:
         collection = where.parties.collection
         (invited, again), listed = new_invitations(collection, 2)
         files = [tmp_path / "test.invitation", tmp_path / "again.invitation"]

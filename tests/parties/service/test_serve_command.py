@@ -72,7 +72,7 @@ def test_a_collection_on_one_machine_ends_with_a_page_that_names_its_operator(tm
     assert list(scratch.iterdir()) == []  # neither keys nor reports are left
     if not enough:
         assert process.returncode == 4
-        assert "needs the reports of at least 200 people" in errors
+        assert "a release needs at least minimum_batch = 200 reports" in errors
         assert not output.exists()
         return
     assert process.returncode == 0, errors
@@ -87,9 +87,9 @@ def test_a_collection_on_one_machine_ends_with_a_page_that_names_its_operator(tm
 @pytest.mark.parametrize(
     ("transport", "num_links", "trusted"),
     [
-        ("direct", 1, {"page", "one-answer"}),
-        ("token", 3, {"page", "issuer"}),
-        ("oblivious", 1, {"page", "relay-apart"}),
+        ("direct", 1, {"page-at-shuffler", "one-answer"}),
+        ("token", 3, {"page-at-shuffler", "issuer"}),
+        ("oblivious", 1, {"page-at-shuffler", "relay-apart"}),
     ],
 )
 def test_people_answer_at_the_link_of_a_demonstration_until_a_line_is_entered(
@@ -124,7 +124,7 @@ def test_people_answer_at_the_link_of_a_demonstration_until_a_line_is_entered(
     assert f"{300 + num_links} people sent a report each" in ended
     found = json.loads((tmp_path / "shown" / "statement.json").read_text())
     trust = found["statements"][0]["trust"]
-    assert trust[0] == "page"
+    assert trust[0] == "page-at-shuffler"
     assert trusted <= set(trust)
 
 

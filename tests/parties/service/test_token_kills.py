@@ -32,13 +32,13 @@ from shuffledp.parties.wire.grammar import ReportError, UploadRequest
 from shuffledp.parties.wire.tokens import ISSUANCE_REQUEST, PendingToken, TokenCheck, TokenRequest
 
 ISSUING = (CollectionAtIssuer, "sign"), [(IssuerStore, "run"), (issuer_app, "blind_sign")]
-INTAKE = (CollectionAtShuffler, "upload"), [(ReportStore, "run")]
+INTAKE = (CollectionAtShuffler, "upload"), [(ReportStore, "run"), (ReportStore, "run_many")]
 RECEPTION = (
     (CollectionAtAnalyzer, "take"),
     [(BatchStore, "run"), (Incoming, "publish"), (collection_at_analyzer, "write_batch_release")],
 )
 MOMENTS_OF_ISSUING = 8  # before and after: all of it, the mark of the invitation, its reading, and the signature
-MOMENTS_OF_INTAKE = 16  # all of it; beginning, token, report, token, report, count, commit
+MOMENTS_OF_INTAKE = 12  # before and after: all of it, and each statement about tokens, reports and counts
 # All of it; whether it is there and before the last, its body, its row; what is complete; whether digests are there;
 # beginning, digest, digest, commit; the release.
 MOMENTS_OF_RECEPTION = 24

@@ -268,7 +268,12 @@ def try_way(collection: Collection, client: httpx.Client, *, patience: float, ho
         if not reason_of(answer).endswith(_NO_TOKEN):
             raise RemoteProtocolError(f"{shuffler} must be reached; somebody else has answered.")
     except RemoteProtocolError as error:
-        raise RemoteProtocolError(f"{error} The invitation was not used.") from None
+        used = "The invitation was not used."
+        if collection.further_shufflers:
+            used = (
+                "The invitation was not used there: answer again from this device, which keeps what is for the others."
+            )
+        raise RemoteProtocolError(f"{error} {used}") from None
 
 
 def answer_to(
