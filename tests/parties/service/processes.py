@@ -24,13 +24,20 @@ _SECONDS = 30.0
 _UNTOUCHED = bytes(1 << 16)  # memory that is there, and in which nobody has written
 _LONGEST_TRACE = 64
 _PORTS = range(10_000, 30_000)  # below those that systems give to whoever asks for any
+_GIVEN = set()
 
 
 def free_port():
-    """A port that nobody has at this moment, nor is given by the system to another program while a service is down."""
+    """A port that nobody has at this moment, nor is given by the system to another program while a service is down.
+
+    None is given twice: of a thousand services one would get the port of its own counts for its requests, too.
+    """
     while True:
-        with suppress(OSError), socket.create_server(("127.0.0.1", random.choice(_PORTS))) as listening:
-            return listening.getsockname()[1]
+        port = random.choice(_PORTS)
+        with suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            if port not in _GIVEN:
+                _GIVEN.add(port)
+                return port
 
 
 def until(condition, seconds=_SECONDS):
