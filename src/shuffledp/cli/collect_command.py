@@ -162,7 +162,7 @@ def fetch(
         )
     except (BatchTooSmallError, AgreementError, SpoiltReportsError) as error:
         if publish:
-            _publish(read, keys[0], error, ca)
+            publish_result(read, keys[0], error, ca)
         raise
     if ledger is not None and found.releases:
         from shuffledp.files.ledger_use import charge_collection
@@ -170,10 +170,10 @@ def fetch(
         charge_collection(ledger, read, (folder / "statement.json" for folder in found.releases))
     show_document(lambda: fetched_document(read, found.releases, has_ended=found.has_ended, missing=found.missing))
     if publish:
-        _publish(read, keys[0], found, ca)
+        publish_result(read, keys[0], found, ca)
 
 
-def _publish(
+def publish_result(
     collection: "Collection", key: "AnalyzerKey", found: "FetchedRelease | ShuffleDPError", ca: Path | None
 ) -> None:
     """Publish at the mix that shows results: the result, or that nothing was released."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from shuffledp.cli.collect_command import Waiting
+from shuffledp.cli.collect_command import Waiting, publish_result
 from shuffledp.cli.options import Json, LedgerPath, print_json, require_extra, show_document
 from shuffledp.cli.send_command import Certificates
 from shuffledp.cli.serve_command import NEEDED
@@ -207,7 +207,6 @@ def _finish_at_mix(
     survey: "SurveyFolder", collection: "Collection", ca: Path | None, ledger: Path | None, *, publish: bool
 ) -> None:
     """Close a survey at its mix, write its release, and publish the result if asked to."""
-    from shuffledp.documents.collections.survey_document import published_document
     from shuffledp.parties.organizer import mix_survey
 
     standing = status_of(collection, ca)
@@ -220,10 +219,7 @@ def _finish_at_mix(
     except (BatchTooSmallError, AgreementError, SpoiltReportsError) as error:
         found = error
     if publish:
-        with _mix(collection, ca) as mix:
-            mix_survey.publish(collection, survey.analyst_key(), mix, found)
-        released = not isinstance(found, Exception)
-        show_document(lambda: published_document(collection, released=released))
+        publish_result(collection, survey.analyst_key(), found, ca)
     if isinstance(found, Exception):
         raise found
 

@@ -164,13 +164,18 @@ def test_a_host_that_was_away_gets_the_same_upload_later_and_no_other_gets_a_sec
 
 def test_a_host_that_takes_no_more_is_named_as_the_reason(several, browser):
     several.moods[2] = ReportError.TASK_EXPIRED
+    says_after_sending(several, browser, "The collection is closed")
+
+
+def says_after_sending(several, browser, said):
+    """What the page says of an answer that a new device sends to all hosts."""
     context = several.device(browser)
     tab = context.new_page()
     tab.goto(several.collection.page.link)
     tab.get_by_role("spinbutton").fill("20")
     randomize(tab)
     tab.get_by_role("button", name=SEND).click()
-    says(tab, "The collection is closed")
+    says(tab, said)
     context.close()
 
 
@@ -179,14 +184,7 @@ def test_a_host_that_takes_no_more_is_named_as_the_reason(several, browser):
 def test_a_host_that_knows_no_key_of_the_collection_has_refused(several, browser, reason):
     """Mutant: the outcome of such a host is left as it is, for which the page has no words."""
     several.moods[1] = reason
-    context = several.device(browser)
-    tab = context.new_page()
-    tab.goto(several.collection.page.link)
-    tab.get_by_role("spinbutton").fill("20")
-    randomize(tab)
-    tab.get_by_role("button", name=SEND).click()
-    says(tab, "The shuffler refused it. Your sealed answer stays on this device")
-    context.close()
+    says_after_sending(several, browser, "The shuffler refused it. Your sealed answer stays on this device")
 
 
 def test_whoever_is_invited_shows_each_host_a_token_of_its_own_also_after_a_pause(browser):

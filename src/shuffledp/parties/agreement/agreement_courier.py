@@ -4,9 +4,10 @@ A courier can keep messages back, and forge none. It keeps nothing: after an int
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any, TypeVar
 
 import httpx
 
@@ -25,6 +26,8 @@ _SECONDS = 60.0  # for a whole answer: a lying host could send a byte a minute f
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.2, 15.0
 _KINDS = (Kind.COMMITMENT, Kind.REVEAL, Kind.AGREEMENT)
 _OVER = (Stage.AGREED, Stage.REFUSED)
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,13 +112,7 @@ class Courier:
 
     async def _ask_all(self) -> list[HostStanding]:
         """Standing of each host; all are asked at once, so that a slow one keeps no other waiting."""
-        several = [asyncio.ensure_future(self._ask(host)) for host in self._rules.hosts]
-        try:
-            return await asyncio.gather(*several)
-        finally:
-            for each in several:
-                each.cancel()
-            await asyncio.gather(*several, return_exceptions=True)
+        return await at_once(map(self._ask, self._rules.hosts))
 
     async def _collect(self) -> None:
         """Ask the hosts for messages not seen yet, one kind after the other; stop at an incomplete kind."""
@@ -211,6 +208,17 @@ class Courier:
                 said = f"{url} releases nothing: {in_words(each.refusal, urls)} Nothing was released."
                 few = each.refusal.reason in (Reason.NONE, Reason.TOO_FEW)
                 raise BatchTooSmallError(said) if few else AgreementError(said)
+
+
+async def at_once(several: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
+    """Results of coroutines run at the same time, in their order; if one fails, the others are cancelled."""
+    tasks = [asyncio.ensure_future(each) for each in several]
+    try:
+        return await asyncio.gather(*tasks)
+    finally:
+        for each in tasks:
+            each.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def _content(answer: httpx.Response) -> bytes:

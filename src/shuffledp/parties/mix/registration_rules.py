@@ -27,6 +27,7 @@ def _is_of(collection: Collection, terms: MixTerms) -> bool:
     is_host = any(each.url == terms.url and each.key == terms.shuffler for each in collection.hosts)
     own = is_host and collection.gateway in (None, terms.gateway) and not collection.local
     one = all(each.is_kept_by_uniform for each in (task.shuffler, *(of.shuffler for of in task.columns)))
+    # A name below the mix's is another issuer's, and so is another port of this machine.
     here = issuer is not None and same_host(issuer.url, terms.url) and is_at(issuer.url, terms.url)
     tokens = not here or (terms.tokens and issued_here(collection, terms))
     return own and one and tokens and collection.analyzer.fetches and collection.directory is None

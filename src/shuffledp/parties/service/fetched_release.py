@@ -20,7 +20,7 @@ from shuffledp.core.errors import (
     SpoiltReportsError,
 )
 from shuffledp.core.instants import instant
-from shuffledp.parties.agreement.agreement_courier import Courier, HostStanding
+from shuffledp.parties.agreement.agreement_courier import Courier, HostStanding, at_once
 from shuffledp.parties.http.event_log import EventLog, Happened
 from shuffledp.parties.http.pauses import Pauses
 from shuffledp.parties.service.batch_release import release_folders, says_released, statement_in
@@ -163,15 +163,7 @@ async def _all_fetched(
         reached[fetcher] = is_reached
         waiting(all(reached.values()))
 
-    several = [
-        asyncio.ensure_future(_fetched(each, once=once, until=until, waiting=partial(told, each))) for each in fetchers
-    ]
-    try:
-        return await asyncio.gather(*several)
-    finally:
-        for each in several:
-            each.cancel()
-        await asyncio.gather(*several, return_exceptions=True)
+    return await at_once(_fetched(each, once=once, until=until, waiting=partial(told, each)) for each in fetchers)
 
 
 async def _fetched(
