@@ -39,7 +39,7 @@ def sums_in_groups(values: ArrayLike, groups: Groups) -> Floats:
 
 
 class BoxFilter:
-    """Average of the debiased reports in the slots of each person's own group: the plainest estimate by place.
+    """Estimator of laws by place: average of the debiased reports in the slots of each person's group.
 
     Beside `BoostedRegions` it has nothing to learn and no settings but the groups; rows may have numbers below 0 or
     above 1, since it is unbiased for what lies in the group's slots.

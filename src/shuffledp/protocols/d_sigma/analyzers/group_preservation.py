@@ -35,18 +35,18 @@ class _PreparedBlocks(Protocol):
 
 
 class SlotPermutation(Protocol):
-    """Shuffler that keeps slots: `shuffledp.MallowsShuffler`, `shuffledp.NoisySortShuffler`."""
+    """Shuffler that moves reports between slots: `MallowsShuffler` or `NoisySortShuffler`."""
 
     def prepare(self) -> _PreparedBlocks:
-        """Reference order, blocks and parameters."""
+        """Reference order, its blocks, and the parameters of the shuffle."""
 
     def draw(self, *, source: RandomSource | None = None) -> Integers:
-        """Secret permutation of people."""
+        """Secret permutation: the person whose report lies in each person's slot."""
 
 
 @dataclass(frozen=True, eq=False)
 class Preservation:
-    """Share of each group's slots that hold a report of the group: the mean share, and a share kept nearly always, eta.
+    """Preserved share of each group's reports: the mean, and eta, met with probability 1 - delta or more.
 
     Groups are in the order in which `Groups` iterates.
 
@@ -85,7 +85,7 @@ def preservation(
     num_draws: int = 200,
     source: RandomSource | None = None,
 ) -> Preservation:
-    """(eta, delta)-preservation of each group, by a Mallows shuffle or a noisy sort.
+    """Share of reports that a Mallows shuffle or noisy sort leaves in each group's slots: mean and eta.
 
     Exact for the Mallows laws of Hamming's and Cayley's distance (Theorem A.4, corrected, and a Markov chain), where it
     does not matter which people of a block a group has. For Kendall's the mean is exact where a group is an interval of

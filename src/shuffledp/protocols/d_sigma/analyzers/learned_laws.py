@@ -155,7 +155,7 @@ def laws_in_groups(answers: ArrayLike, groups: Groups, num_values: int) -> Float
 
 
 def learnability_error(estimated: ArrayLike, truth: ArrayLike) -> float:
-    """Lambda: mean total variation between estimated and true laws, over the mean for a uniform guess.
+    """Learnability error lambda: mean total variation from the true laws, divided by a uniform guess's.
 
     0 is perfect, 1 as bad as to call all answers equally likely everywhere.
 

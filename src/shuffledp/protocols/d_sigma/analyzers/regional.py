@@ -57,10 +57,10 @@ class RegionalSummary(Summary):
 
 class _Drawing(Protocol):
     def model(self, num_users: int) -> ShuffleModel:
-        """Public description of the shuffle, for exactly the shuffler's number of people."""
+        """Public description of the shuffle; ``num_users`` must be the shuffler's number of people."""
 
     def moves(self, *, source: RandomSource | None = None) -> Iterator[tuple[Integers, Integers]]:
-        """Slots and the senders of the reports in them, as two arrays of equal length for each part."""
+        """Slots and the senders of their reports, in pairs of equally long arrays, one pair for each part."""
 
 
 class _Landing(NamedTuple):
@@ -344,12 +344,12 @@ def _what_reports_say(view: View) -> tuple[Floats, Floats]:
 
 
 def estimates_of(model: LocalModel, first: Floats, second: Floats) -> tuple[Floats, Floats, Floats]:
-    """Estimates from average contributions and squares, and two variances per report: of randomizing, of answers."""
+    """Estimates and two variances per report (randomizing, answers), from mean contributions and squares."""
     return (_of_frequencies if isinstance(model, FrequencyModel) else _of_means)(model, first, second)
 
 
 def _of_frequencies(model: LocalModel, support: Floats, _: Floats) -> tuple[Floats, Floats, Floats]:
-    """Estimated shares, with two variances per report: of randomizing, and of drawing an answer."""
+    """Estimated shares, with the variances per report of randomizing and of drawing an answer."""
     p, q = getattr(model, "p"), getattr(model, "q")  # noqa: B009
     mixed = (support - q) / (p - q)
     share = np.clip(mixed, 0, 1)
@@ -358,7 +358,7 @@ def _of_frequencies(model: LocalModel, support: Floats, _: Floats) -> tuple[Floa
 
 
 def _of_means(model: LocalModel, mean: Floats, second: Floats) -> tuple[Floats, Floats, Floats]:
-    """Estimated means, with two variances per report: of randomizing, and of the values."""
+    """Estimated means, with the variances per report of randomizing and of the values."""
     numbers: Any = model
     variance = np.maximum(second - mean**2, 0.0)
     at_mean = np.array([numbers.noise_variance(row) for row in mean])

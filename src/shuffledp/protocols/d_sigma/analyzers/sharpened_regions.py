@@ -1,4 +1,4 @@
-"""Sharpened estimates by place: the shuffle's blur is undone, for cells wide enough to do so honestly."""
+"""Sharpened estimates by place: the shuffle's blur is inverted, for cells wide enough to allow it."""
 
 from collections.abc import Mapping
 from typing import Any, Protocol
@@ -106,7 +106,7 @@ class SharpenedAnalyzer(RegionalAnalyzer):
 
 
 def inverse_of(blur: Floats) -> Floats:
-    """Inverse of a blur matrix, which holds the share of each cell's slots (row) with reports of each cell (column).
+    """Inverse of a blur matrix: shares of each cell's slots (row) that hold reports of each cell (column).
 
     Raises:
         UnsupportedModelError: if it would make noise of the map, as with cells that lie scattered along the order.

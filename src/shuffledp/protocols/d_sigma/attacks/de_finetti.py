@@ -13,7 +13,7 @@ _BALANCED = 20  # rounds in which people's chances are fitted to their group's c
 
 
 class DeFinettiAttack:
-    """Guesses of answers by a naive Bayes model of features given answers, learned from the shuffled groups.
+    """Attack that guesses answers by naive Bayes on public features, learned from the shuffled groups.
 
     Answers inside a group are exchangeable, and groups differ in their features and in their answers. So people's
     chances and the model improve each other: from chances, how often each feature goes with each answer; from the

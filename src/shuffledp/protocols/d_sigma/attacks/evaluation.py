@@ -209,7 +209,7 @@ def evaluate(
 def _repetition(
     runs: Iterable[NDArray[np.bool_]], fixed: bool, draw: np.random.Generator
 ) -> tuple[Integers, list[tuple[float, int]]]:
-    """Right guesses for each person, and for each trial the share of right guesses and the result of one drawn person.
+    """Right guesses per person; and per trial the share of right guesses and one random person's result.
 
     Runs with one permutation are one trial. A shuffle sees no answers, so that with one key it draws one permutation.
     """
@@ -303,7 +303,7 @@ def _apart(more: tuple[float, float], less: tuple[float, float]) -> tuple[float,
 
 
 def _times(num_runs: int, repetitions: int, control_runs: int | None) -> tuple[int, int, int]:
-    """Numbers of runs in a repetition, of repetitions, and of control runs."""
+    """Checked numbers of runs per repetition, of repetitions, and of control runs."""
     validate.integer_at_least(1, num_runs=num_runs, repetitions=repetitions)
     controls = num_runs * repetitions if control_runs is None else control_runs
     validate.integer_at_least(1, control_runs=controls)

@@ -1,4 +1,4 @@
-"""Nearest match: attack that names the slot nearest to a person among slots whose report says the person's answer."""
+"""Nearest match: attack on a person that names the nearest slot whose report is the person's answer."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from shuffledp.core.table import Floats, Integers
 
 
 def nearest_match_success(ranks: Integers, starts: Integers, keep: float, lie: float) -> Floats:
-    """Chance that the nearest slot with a person's answer holds the person's report, if all others answer otherwise.
+    """Chance that nearest match names the slot of a person's report, if all others answer otherwise.
 
     The attacker knows that, the reference order and the answer, and looks along the order from the person's own slot
     for the first report that says so; of two equally near ones, one is taken at random. It is a lower bound on what

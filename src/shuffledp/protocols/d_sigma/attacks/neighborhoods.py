@@ -222,7 +222,7 @@ def _peaked(counts: Floats, channel: Floats, mean: Floats) -> tuple[Neighborhood
 
 
 def _smoothed(seen: _Seen, channel: Floats, base: Floats) -> Floats:
-    """Probability of each answer under a Dirichlet prior, fitted in rounds to the reports that the person looks at.
+    """Probability of each answer under a Dirichlet prior, fitted in rounds to the reports looked at.
 
     The answer behind each report is fitted to the answers behind the other reports.
 

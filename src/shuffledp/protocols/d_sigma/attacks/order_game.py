@@ -34,7 +34,7 @@ def _along_the_order(evidence: NDArray[np.float64], rank: NDArray[np.int64], hol
 
 
 def _along_the_numbers(evidence: NDArray[np.float64], rank: NDArray[np.int64], holders: _Holders) -> float:  # noqa: ARG001
-    """Evidence along the people's numbers, which shows a shuffle that ignored the reference order."""
+    """Evidence along the people's numbers, to detect a shuffle that ignores the reference order."""
     places = np.arange(len(evidence))
     side = 1.0 if np.mean(holders[0]) < np.mean(holders[1]) else -1.0
     return -side * float(evidence @ (places - (len(places) - 1) / 2)) / len(places)

@@ -66,7 +66,7 @@ class OrderTelling(Success):
 
     @property
     def power(self) -> str:
-        """Sentence on the guesses that refute a broken shuffler; "" for a refuted or a trivial claim."""
+        """Sentence on the number of guesses that finds a broken shuffler; "" for a refuted or trivial claim."""
         if self.verdict is Verdict.REFUTED or self.claimed > _ANYTHING:
             return ""
         broken = "with twice the loss" if self.pure else "that leaves the order as it is"
@@ -74,7 +74,7 @@ class OrderTelling(Success):
 
     @property
     def weak(self) -> bool:
-        """Whether the claim stood only because the guesses were too few to refute it."""
+        """Whether the claim is consistent with guesses that were too few to refute a broken shuffler."""
         return self.verdict is Verdict.CONSISTENT and self.trials < self.guesses_needed
 
     def __str__(self) -> str:
@@ -156,7 +156,7 @@ def tell_orders(
 
 
 def guesses_to_tell(claimed: float, true: float, *, level: float, power: float = _POWER) -> int:
-    """Number of guesses that finds a true total variation above the claimed one, by the normal approximation.
+    """Number of guesses needed to refute a claimed total variation, by the normal approximation.
 
     Half of them are sent in order, half reversed. A limit errs with probability ``level`` at most.
 
@@ -185,7 +185,7 @@ def _guesses_needed(claimed: float, true: float, confidence: float) -> int:
 
 
 def _soonest(claim: SlotShuffler) -> tuple[Integers, Profile, Profile, int] | None:
-    """Ranks of the group that shows a break with fewest guesses, its claimed and broken profile, and its size."""
+    """Group whose guesses refute a broken shuffler soonest: ranks, claimed and broken profile, and size."""
     groups, prepared = getattr(claim, "groups", None), claim.prepare()
     if groups is None:
         raise InvalidParameterError("claimed must be a shuffler of groups.")
@@ -221,7 +221,7 @@ def _profile(claim: SlotShuffler, ranks: Integers, factor: float) -> Profile:
 
 
 def _told_if_broken(profile: Profile, broken: Profile) -> float:
-    """Total variation of a broken shuffler: of twice the loss, or, since twice no loss is none, without a shuffle."""
+    """Total variation of a broken shuffler, which has twice the claimed loss; 1 if the claimed loss is 0."""
     return broken.delta(0.0) if profile.pure else 1.0
 
 

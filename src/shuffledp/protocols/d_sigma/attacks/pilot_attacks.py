@@ -1,4 +1,4 @@
-"""Attacks on the people of a pilot: rho of a majority vote, guessed answers, and slots named for reports."""
+"""Attacks on the people of a pilot: rho of a majority vote, and shares of rightly guessed answers."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -112,7 +112,7 @@ class PilotAttacks:
 
 
 def _plurality(said: Integers, looked: Integers, values: int) -> Integers:
-    """Commonest value in the slots looked at; ties go to the value that is commoner overall, then to the smaller."""
+    """Commonest value in the slots looked at; on ties the value commoner overall, then the smaller one."""
     there = looked >= 0
     total = np.bincount(said, minlength=values) / (2 * said.size)
     votes = np.stack([(there & (said[looked] == value)).sum(axis=1) + total[value] for value in range(values)])

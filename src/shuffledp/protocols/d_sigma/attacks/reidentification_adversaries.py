@@ -70,7 +70,7 @@ class KnownAnswers:
     def worst(
         cls, model: LocalModel, *, num_users: int, targets: Sequence[int], inputs: NeighboringInputs | None = None
     ) -> "KnownAnswers":
-        """Answers that make the targets stand out: the targets give one of two answers, all others the second.
+        """Answers that make the targets stand out: targets give the first of two answers, others the second.
 
         Args:
             model: the randomizer's.
@@ -217,7 +217,7 @@ class LikeliestSlots:
         self._held: Integers | None = None
 
     def infer(self, view: View, known: KnownAnswers) -> Integers:
-        """Likeliest slots, as in `OptimalReidentification.infer`; simulated anew for another ``known``."""
+        """Likeliest slots, as in `OptimalReidentification.infer`; a new ``known`` starts new simulations."""
         validate.instance_of(KnownAnswers, known=known)
         said = reports_by_slot(view, known.answers.size)
         channel = view.reports.model.channel()
@@ -247,7 +247,7 @@ class LikeliestSlots:
         return found[int(total.argmax())] if total.max() > 0 else assigned
 
     def _simulate(self, known: KnownAnswers, values: int) -> None:
-        """Simulate the slots of the targets' reports in each draw, their frequencies, and the other answers there."""
+        """Simulate shuffles; store the targets' slots, their frequencies, and the others' answers per slot."""
         people, slots = known.answers.size, np.arange(known.answers.size)
         answers, place = np.full((people, values), 0.5 / values), np.empty(people, dtype=np.int64)
         where = np.empty((self._num_draws, known.targets.size), dtype=np.int64)

@@ -83,7 +83,7 @@ class Naming(Success):
 
 
 class LearnedSlots:
-    """Adversary for any randomizer, who learns in simulated runs where the targets' reports end.
+    """Adversary for any randomizer, who learns the slots of the targets' reports from simulated runs.
 
     Named are the slots where the chance that a target's report lies there, times how much likelier what lies there is
     a target's than somebody else's, is the largest. If all others gave one answer, nobody names a single target's slot
@@ -152,7 +152,7 @@ def name_slots(
     confidence: float = 0.99,
     source: RandomSource | None = None,
 ) -> Naming:
-    """Re-identification of given people's slots by an adversary, with the success compared with a claimed chance.
+    """Re-identification game: success of naming given people's slots, compared with a claimed chance.
 
     Guarantees:
         1. A true claim is called consistent (or not audited) with probability ``confidence`` at least, however bad the

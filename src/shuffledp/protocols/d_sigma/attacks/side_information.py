@@ -229,7 +229,7 @@ def _nearest(members: Integers, values: Floats, places: Integers, owners: Intege
 
 @runtime_checkable
 class SlotShuffler(Protocol):
-    """Shuffler that keeps slots, with a public law that can be simulated."""
+    """Shuffler with one report in each slot and a public law, which can be simulated."""
 
     def draw(self, *, source: RandomSource | None = None) -> Integers:
         """Person whose report lies in each slot."""

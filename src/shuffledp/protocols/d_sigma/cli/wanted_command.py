@@ -1,4 +1,4 @@
-"""Options of `plan` that state requirements on a shuffle near an order, and the output that answers them."""
+"""Options of `plan` for requirements on a shuffle near an order, and the settings that it prints."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields

@@ -302,7 +302,7 @@ def _tables(explored: Exploration, groups: GroupsSection) -> Iterator[Block]:
 def _both(
     caption: str, explored: Exploration, numbers: list[int], groups: GroupsSection, own: frozenset[int]
 ) -> Iterator[Table]:
-    """Table for a terminal, and for a page two, of which no one is wider than the page: choice first, then details."""
+    """Tables of settings: one for a terminal, and two narrower ones for a page, on choices and details."""
     whole = _table(caption, explored, numbers, groups, own)
     yield replace(whole, on=TERMINAL)
     for title, is_detail in ((caption, False), ("Further numbers of the same settings", True)):

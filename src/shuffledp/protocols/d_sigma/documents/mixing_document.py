@@ -61,7 +61,7 @@ def groups_plan_section(plan: GroupsPlan, section: GroupsSection, models: Sequen
 
 
 def _errors(plan: GroupsPlan, models: Sequence[ProtocolModel]) -> Iterable[str]:
-    """Sentences on the expected error of an estimate by group, and of a sharpened one."""
+    """Sentences on the expected error of an estimate by group, and of a sharpened estimate."""
     own, cells = plan.mixing, plan.sharpened
     sizes = {"the smallest group": own.smallest, "the median one": own.median, "the largest": own.largest}
     different = list(dict.fromkeys(models))
@@ -243,7 +243,7 @@ def _loss(alpha: float) -> str:
 
 
 def _losses_by_size(regional: Regional) -> Iterable[Block]:
-    """Losses of the order by group size, without a remainder and with one."""
+    """Table of the losses of the order by group size: pure losses, and losses beside a remainder delta."""
     if not regional.losses:
         return
     delta = in_digits(regional.losses[0].delta, "exactly")
@@ -283,7 +283,7 @@ def _household_rows(regional: Regional) -> list[tuple[str, str]]:
 
 
 def _common_answers(regional: Regional) -> Iterable[Block]:
-    """Text on the central loss of one answer that a whole household gives."""
+    """Text on the central loss of an answer that all people of a household have in common."""
     for each in regional.households:
         if each.common is not None and each.common_median is not None:
             most, half = (in_digits(value, "at most") for value in (each.common, each.common_median))
@@ -337,7 +337,7 @@ def _odds(regional: Regional) -> Iterable[Block]:
 
 
 def _named_rows(regional: Regional) -> list[tuple[str, str]]:
-    """Rows on the chance of naming a person's slot: the least hidden, nine in ten, and half of the people.
+    """Rows on the chance of naming a slot: for the least hidden person, nine in ten people, and half.
 
     People are hidden by everybody nearby, as in a plan; bounds from the group alone may be larger.
     """

@@ -49,7 +49,7 @@ def _weakness(promises: Promises) -> str:
 
 
 def _by_person(promises: Promises) -> Table:
-    """Table of chances and central losses: the least hidden person, nine in ten, and half of the people."""
+    """Table of chances and central losses: for the least hidden person, nine in ten people, and half."""
     rows = [("one report named", *_chances(promises.named))]
     rows += [(f"household of {size}, more than half", *_chances(each)) for size, each in promises.households.items()]
     central = promises.central

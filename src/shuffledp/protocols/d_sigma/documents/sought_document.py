@@ -143,7 +143,7 @@ def _own_reach(groups: GroupsSection) -> str:
 
 
 def _beside_the_order(setting: Setting, sought: GroupsSought) -> str:
-    """Remark that a large alpha promises less of the order than randomizing does; "" for smaller alphas."""
+    """Remark that a large alpha hides the order no better than randomizing; "" for smaller alphas."""
     alone = sought.epsilon0 * setting.largest
     if (setting.alpha or 0.0) <= alone:
         return ""
@@ -230,7 +230,7 @@ def _many(people: float) -> str:
 
 
 def _blamed(sought: GroupsSought) -> str:
-    """Requirement that fails, in the setting that came nearest."""
+    """Sentences on the requirement that fails, for the setting nearest to all requirements."""
     nearest = min(sought.found, key=lambda each: (len(each.limits.out_of_reach), _gap(each)))
     limits = nearest.limits
     if limits.out_of_reach:

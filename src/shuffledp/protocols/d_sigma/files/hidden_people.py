@@ -20,7 +20,7 @@ _AT_A_TIME = 1 << 20  # people
 
 
 def hidden_people(model: ProtocolModel, shuffler: SlotShuffler, groups: Groups) -> Hidden:
-    """Chances that an attacker names the slot of a report, among the group and among everybody nearby."""
+    """Chances that an attacker names a report's slot, where the group or everybody nearby hides it."""
     sizes = _own_sizes(groups, people_alone(shuffler))
     return Hidden(**_odds(model, shuffler, sizes), named=named_spread(shuffler, model))
 

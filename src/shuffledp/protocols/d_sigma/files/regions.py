@@ -51,7 +51,7 @@ class Regions:
 
 
 class PlacesInParts:
-    """Estimates by region from a view in parts, with the mixing of the groups by its shuffle.
+    """Estimates by region from a view in parts, with the mixing of the groups by the view's shuffle.
 
     A view of another task's shuffle is refused.
 

@@ -31,7 +31,7 @@ def sharpened_places(
     targets: Sequence[str],
     level: float,
 ) -> Sharpened:
-    """Estimates for the people of wide cells, or the obstacle to them; empty without blur.
+    """Estimates for the people of wide cells, or the reason for their absence; empty without blur.
 
     Places that follow each other along the reference order are joined until each cell holds two mean displacements.
 

@@ -71,6 +71,6 @@ def _check(people: int, targets: int, epsilon0: float) -> None:
 
 
 def _clones(others: int, chance: float) -> list[tuple[int, float]]:
-    """Possible numbers of others whose report is a fair coin, each with its probability, but for negligible ones."""
+    """Possible numbers of others' fair-coin reports, with probabilities; negligible numbers are left out."""
     weights: Floats = binom.pmf(np.arange(others + 1), others, chance)
     return [(count, weight) for count, weight in enumerate(weights.tolist()) if weight > _NEGLIGIBLE]

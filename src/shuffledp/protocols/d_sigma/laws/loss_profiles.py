@@ -59,7 +59,7 @@ class LossProfile:
         return min(least, float(self.chances[start:] @ weights) + self.remainder, 1.0)
 
     def curve(self, alphas: Floats) -> Floats:
-        """Upper bounds on delta at these alphas of 0 or more, from running sums, whose rounding is added."""
+        """Upper bounds on delta at each of these alphas, 0 or more, from running sums with rounding added."""
         powers = (ORDERS - 1) * (self.divergences - alphas[:, None] + np.log1p(-1 / ORDERS)) - np.log(ORDERS)
         found = np.exp(np.minimum(powers.min(axis=1), 0.0))
         if self.losses.size:
@@ -71,7 +71,7 @@ class LossProfile:
         return np.where(alphas >= self.pure, 0.0, found)
 
     def alpha(self, delta: float) -> float:
-        """Upper bound on the loss alpha at this delta; 0 if the two laws already meet delta with no loss.
+        """Upper bound on the loss alpha at this delta; 0 if delta is met without any loss.
 
         Raises:
             InvalidParameterError: if delta is not strictly between 0 and 1.
@@ -153,7 +153,9 @@ def from_spectrum(
 
 @dataclass(frozen=True)
 class GaussianProfile:
-    """Loss profile of a Gaussian sort on one group, as of a Gaussian mechanism: squares of mu add up over releases.
+    """Loss profile of a Gaussian sort on one group: that of a Gaussian mechanism.
+
+    Squares of mu add up over releases.
 
     Args:
         mu: root of the sum of squared moves when the group is reversed, in units of the noise, times that of the number

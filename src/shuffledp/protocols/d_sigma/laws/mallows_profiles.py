@@ -80,7 +80,10 @@ def kendall_divergences(window: int, concentration: float) -> Floats:
 
 
 def _least_inversions(window: int, theta: float, releases: int) -> int:
-    """Number m such that fewer than m inversions, which lose more, have a probability below 1e-15 (Chernoff)."""
+    """Number m of inversions: all smaller numbers together have probability below 1e-15 (Chernoff).
+
+    Fewer inversions lose more.
+    """
     _, variance = kendall_inversions(window, theta)
     base, least = log_partition(window, theta), 0.0
     for rate in (_TRIALS / math.sqrt(max(releases * variance, 1e-12))).tolist():
@@ -90,7 +93,7 @@ def _least_inversions(window: int, theta: float, releases: int) -> int:
 
 
 def _spectrum(window: int, theta: float, releases: int, size: int) -> NDArray[np.complex128]:
-    """Fourier transform of the law of inversions; 0 from a frequency on from which all values are below 1e-20."""
+    """Fourier transform of the law of inversions; high frequencies, all with values below 1e-20, are 0."""
     counts = np.arange(1, window + 1, dtype=np.float64)
     constants = np.expm1(-theta) / np.expm1(-theta * counts)  # of truncated geometric laws
     whole = np.zeros(size // 2 + 1, dtype=np.complex128)

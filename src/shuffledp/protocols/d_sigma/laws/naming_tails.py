@@ -50,7 +50,7 @@ def naming_tail(crowd: int, targets: int, at_least: int, kappa: float) -> float:
 
 
 def naming_tail_of_alpha(crowd: int, targets: int, at_least: int, epsilon0: float, alpha: float) -> float:
-    """Upper bound as in `naming_tail`, for targets in a group of ``crowd`` people, from the group's pure loss alone.
+    """Upper bound as in `naming_tail`, from a group's pure loss alone, for targets among ``crowd`` people.
 
     With T the tail at kappa = 2 epsilon0, it is at most e^alpha T / (1 + (e^alpha - 1) T): all exchanges at once cost
     alpha. ``alpha`` must be the loss of distinct answers.

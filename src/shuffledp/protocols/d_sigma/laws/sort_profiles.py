@@ -112,7 +112,7 @@ def dominating_distances(groups: Iterable[Floats]) -> Floats:
 
 
 def few_distances(distances: Floats, *, kinds: int = 24) -> tuple[Floats, Integers]:
-    """Distances of few different values, and the count of each value, whose profile bounds that of the given distances.
+    """Few distinct distances with their counts; their loss profile bounds the given distances' profile.
 
     Their sums lie on tangents to the sums of the given ones, which are concave: no sum of the k largest is less, and
     the sum of all is the same.
@@ -137,7 +137,7 @@ def few_distances(distances: Floats, *, kinds: int = 24) -> tuple[Floats, Intege
 
 
 def _on_two_tangents(part: Floats) -> Floats:
-    """Values of the number and sum of ``part``: copies of its first and of its last, and at most one value between."""
+    """Array with the size and sum of ``part``: its first and last value repeated, and at most one between."""
     first, last = float(part[0]), float(part[-1])
     if first == last:
         return part
@@ -162,18 +162,18 @@ def _upper_hull(values: Floats) -> Integers:
 
 
 def _aligned(step: float, least: float) -> float:
-    """Step of a grid, no larger than ``step``; it divides the shift ``least`` if that is no less than ``step``."""
+    """Grid step, at most ``step``, that divides ``least``; half of ``step`` if ``least`` is smaller."""
     return least / math.ceil(least / step) if least >= step else step / 2
 
 
 def _on_grid(shifts: Floats, step: float) -> Integers:
-    """Shifts as numbers of grid steps, rounded so that the first k never add up to less, nor to a step more."""
+    """Shifts in grid steps, rounded so that sums of the first k are never smaller, nor a step larger."""
     sums = np.ceil(np.cumsum(shifts) / step * (1 - 1e-12)).astype(np.int64)
     return np.diff(sums, prepend=0)
 
 
 class _ShiftLaw(NamedTuple):
-    """Upper bound on the loss law of one Laplace shift of ``place`` steps, and how often the shift occurs."""
+    """Upper bound on the loss law of one Laplace shift by ``place`` steps, and the number of such shifts."""
 
     place: int
     step: float
@@ -201,7 +201,7 @@ class _ShiftLaw(NamedTuple):
 
 
 def _sum_of(laws: list[_ShiftLaw], step: float) -> tuple[Floats, Floats, float]:
-    """Law of the sum of all the losses: possible sums, their probabilities, and a bound on rest and rounding."""
+    """Law of the sum of all losses: possible sums, probabilities, and a bound on tails and rounding."""
     kinds = [(law, law.masses) for law in laws]
     first, last = _window(kinds)
     size = 1 << (last - first).bit_length()

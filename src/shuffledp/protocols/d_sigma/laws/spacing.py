@@ -73,7 +73,7 @@ class RankGroups(NamedTuple):
 
 
 def sort_spreads(positions: ArrayLike, groups: object, *, power: int = 1) -> Floats:
-    """Spread of each group: how far its positions move if its order is reversed, which is the costliest exchange.
+    """Spread of each group: how far its positions move under reversal, the costliest permutation.
 
     With t the sorted positions of a group of g: the sum over all i of ``abs(t_(g+1-i) - t_(i))``, which over the scale
     is the loss of a sort with Laplace noise; or with ``power=2`` the root of the sum of squares, which over the scale
@@ -214,7 +214,7 @@ def _least_over_windows(size: int, starts: Integers, stops: Integers, limits: Fl
 
 
 def refined_gaps(gaps: ArrayLike, groups: object, budget: float, *, power: int = 1, rounds: int = 200) -> Floats:
-    """Gaps with a larger product within the same budget, from feasible gaps: never worse than the given gaps.
+    """Gaps within the budget, with a product no smaller than the product of the given feasible gaps.
 
     Maximizing the sum of the logarithms of the gaps, no group's spread above the budget, is a convex program. At its
     solution each gap is 1 over the sum of (multiplier * derivative of the spread by the gap); multipliers of groups

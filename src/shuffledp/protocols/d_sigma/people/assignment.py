@@ -87,7 +87,7 @@ class Groups(ShownByFacts):
 
     @classmethod
     def from_neighbors(cls, points: ArrayLike, neighbors: int, metric: str = "euclidean") -> Self:
-        """Groups by number: a person's group is the smallest ball with ``neighbors`` or more other people.
+        """Groups by number of neighbors: a person's group is the smallest ball with this many others or more.
 
         People at the same distance, up to a factor of 1 + 1e-12, are in or out together, so that a group can be larger;
         so are all who are nearer than 1e-149 times the largest coordinate. Groups are not always symmetric.

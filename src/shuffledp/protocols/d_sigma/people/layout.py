@@ -169,7 +169,7 @@ def ranks_of(layout: Layout, group: int) -> Integers:
 
 
 def ranks_by_group(groups: Groups, order: Integers) -> list[Integers]:
-    """Ascending ranks of every group, by a plain form of the compiled kernels."""
+    """Ascending ranks of every group, by plain code instead of the compiled kernels."""
     rank = invert(order)
     return [np.sort(rank[group]) for group in groups]
 

@@ -125,7 +125,7 @@ class PublicPoints:
         return reach
 
     def balls(self, centers: Integers, radii: Floats) -> Iterator[Runs]:
-        """Places within each radius of each center, in parts of several balls."""
+        """Balls around the centers: the places within each center's radius, in parts of several balls."""
         if self._line:
             yield self._intervals(centers, radii)
             return

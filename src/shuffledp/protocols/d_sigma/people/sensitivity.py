@@ -61,7 +61,7 @@ class Windows:
 
 @dataclass(frozen=True, eq=False)
 class MeasuredOrder:
-    """Groups along an order of their people, measured once however many losses are then tried.
+    """Groups along an order of their people, measured once for all losses that are tried.
 
     Args:
         groups: the groups.
@@ -184,7 +184,7 @@ def blocks(groups: Groups, order: ArrayLike, *, distance: str = "kendall", alpha
 
 
 def blocks_between(found: Windows, num_users: int, distance: str = "kendall", alphabet: int | None = None) -> Blocks:
-    """Blocks of `blocks` from the windows of the groups."""
+    """Blocks of an order, as `blocks` returns them, computed from the groups' windows."""
     by_first = np.argsort(found.first)
     reached = np.maximum.accumulate(found.last[by_first])
     cuts = found.first[by_first[1:]][found.first[by_first[1:]] > reached[:-1]]  # everybody is in a group

@@ -1,4 +1,4 @@
-"""Losses of the order inside groups over several releases: summed for the groups of each size, then the worst group.
+"""Losses of the order over several releases: added up by group size, before the worst group is taken.
 
 For each group the reversal is the worst exchange in every release, so that the pairs of laws of independent releases
 multiply. Groups of about one size are bounded by one law in each release, and the products of these bound all of them.
@@ -47,7 +47,7 @@ def laws_of(shuffler: object) -> tuple[OrderLaw, ...]:
 
 
 def orders_added_up(claims: Sequence[DSigmaPrivacy], *, delta: float) -> tuple[tuple[int, int, float], ...]:
-    """Upper bounds on alpha of several releases about equal groups, at one remainder, by group size.
+    """Upper bounds on alpha, at ``delta``, of several releases together about equal groups, by group size.
 
     Empty where no laws are known, or where those of two releases are about groups of different sizes.
 
@@ -73,7 +73,7 @@ def orders_added_up(claims: Sequence[DSigmaPrivacy], *, delta: float) -> tuple[t
 
 
 def _profiles(laws: Sequence[OrderLaw]) -> list[Profile]:
-    """Loss profiles of one group's releases: one for all releases with the same law, and one for all Gaussian noise."""
+    """Loss profiles of one group's releases: one for each distinct law, and one for all Gaussian noise."""
     mu = math.hypot(*(law.numbers[0] for law in laws if law.law == "gaussian"))
     counts = Counter(law for law in laws if law.law != "gaussian")
     rest = [profile_of(law, releases=count) for law, count in counts.items()]
@@ -81,7 +81,7 @@ def _profiles(laws: Sequence[OrderLaw]) -> list[Profile]:
 
 
 def _together(profiles: Sequence[Profile], delta: float) -> float:
-    """Upper bound on alpha of all these independent releases together."""
+    """Upper bound on alpha, at ``delta``, of independent releases with these loss profiles together."""
     if not profiles:
         return 0.0
     if len(profiles) == 1:
@@ -99,7 +99,7 @@ def _together(profiles: Sequence[Profile], delta: float) -> float:
 
 @dataclass(frozen=True)
 class _Curve:
-    """Curve of delta of a loss profile; it holds in both directions, since reversing a group twice changes nothing."""
+    """Curve of delta of a loss profile, valid in both directions: a second reversal restores the group."""
 
     profile: Profile
 

@@ -104,7 +104,7 @@ def _named_each_gaussian(shuffler: NoisySortShuffler, epsilon0: float) -> Floats
 
 
 def _summed(counts: NDArray[np.int32], kept: Floats, people: Integers, chance: Integers) -> Floats:
-    """Sum over distances: the number of others at a distance, times the entry of ``kept`` for the person's chance."""
+    """Sum over distances, for each person: number of others at a distance, times ``kept`` at the chance."""
     parts = np.array_split(np.arange(people.size), max(1, people.size // _AT_ONCE))
     return np.concatenate([np.einsum("ij,ij->i", counts[people[part]], kept[chance[part]]) for part in parts])
 
@@ -145,7 +145,7 @@ def _within(at: Floats, edges: Floats) -> NDArray[np.int32]:
 def household_each(
     shuffler: SlotShuffler, targets: int, epsilon0: float, *, at_least: int | None = None
 ) -> Floats | None:
-    """Largest chance of finding most of the slots of k people at one place, for each rank; None if no finite swap cost.
+    """Largest chance of finding most slots of k neighbors, for each rank; None if no swap cost is finite.
 
     Most are more than half, or ``at_least``.
 

@@ -1,4 +1,4 @@
-"""Losses of the order by group size, for one release or many: pure losses, and smaller ones with a remainder."""
+"""Losses of the order by group size, over one or more releases: pure, or smaller with a remainder."""
 
 from dataclasses import dataclass
 

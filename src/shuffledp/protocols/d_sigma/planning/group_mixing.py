@@ -119,7 +119,7 @@ def mixing_warnings(mixing: Mixing, models: Iterable[ProtocolModel], named: Spre
 
 
 def slots_still_hide(named: Spread | None, models: Iterable[ProtocolModel]) -> str:
-    """Sentence that slots stay hidden, if they do though randomizing alone achieves the loss of the order; else ""."""
+    """Sentence that the shuffle still hides slots, where randomizing hides the order better; else ""."""
     if named is None or named.half > WEAK or not any(unneeded_shuffle(model) for model in models):
         return ""
     return (
@@ -243,7 +243,7 @@ def _evenly(people: int, most: int) -> Integers:
 
 
 def _asked(groups: Groups, order: Integers) -> tuple[list[int], Integers]:
-    """Own groups of people spread evenly along the order, as far as affordable, with how many of these own each."""
+    """Affordable own groups of people spread evenly along the order, with each group's number of owners."""
     numbers, counts = np.unique(groups.own[order[_evenly(order.size, _MOST_ASKED)]], return_counts=True)
     affordable = np.cumsum(groups.sizes[numbers]) <= _MOST_MEMBERSHIPS
     affordable[0] = True
@@ -289,7 +289,7 @@ def _drawn(groups: Groups, numbers: list[int], shuffler: SlotShuffler) -> _Drawn
 
 
 def _between(ascending: Integers, start: int, length: int) -> Integers:
-    """Numbers of ``ascending`` that are at least ``start`` and below ``start + length``, less ``start``."""
+    """Numbers of ``ascending`` that are at least ``start`` and below ``start + length``, minus ``start``."""
     low, high = np.searchsorted(ascending, [start, start + length])
     return ascending[low:high] - start
 
@@ -305,7 +305,7 @@ def _sum(one: Integers, other: Integers) -> Integers:
 def _distances(
     coordinates: Floats | None, metric: str | None, order: Integers, drawn: _Drawn
 ) -> tuple[float, float] | tuple[None, None]:
-    """Median and 90% quantile of distances between a slot's place and that of the report in it."""
+    """Median and 90% quantile of the distance between a slot's place and its report's place of origin."""
     if coordinates is None:
         return None, None
     here = coordinates[order[drawn.measured]]

@@ -129,7 +129,7 @@ def household_chances(
 
 
 def _geometry(shuffler: SlotShuffler) -> SwapGeometry:
-    """Swap costs of a shuffler near an order; refused with a way out for shufflers without finite costs."""
+    """Swap costs of a shuffler near an order; a shuffler without finite costs is refused."""
     try:
         return shuffler.swap_geometry()
     except UnsupportedModelError:
@@ -192,7 +192,7 @@ def _tails(crowds: Integers, size: int, at_least: int, kappas: Floats) -> Floats
 
 
 def _by_group(shuffler: SlotShuffler, model: ProtocolModel, members: Integers, wins: int) -> Floats:
-    """Chances of naming ``wins`` or more of a household's slots, and all, by the pure loss of a group that holds it.
+    """Chances of naming ``wins`` or more, or all, of a household's slots, from the pure loss of its group.
 
     The group is the first member's own; 1 where it gives no bound. Shape (2, households).
     """

@@ -19,7 +19,7 @@ _KEPT = 0.99  # share from which on a cell's reports stay in it, and nothing is 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SharpenedCells(Described):
-    """Least cells for which a release can undo the blur of a sort with Laplace noise.
+    """Smallest cells for which a release can undo the blur of a sort with Laplace noise.
 
     Args:
         people: in each cell: two mean displacements.
@@ -31,12 +31,12 @@ class SharpenedCells(Described):
     stretched: float
 
     def error(self, of_as_many: ExpectedError) -> float:
-        """Largest standard error of such a cell, from the expected errors of as many reports."""
+        """Upper bound on a cell's standard error, from the expected error of the same number of reports."""
         return self.stretched * math.hypot(of_as_many.standard_error, of_as_many.sampling_error)
 
 
 def sharpened_cells(shuffler: SlotShuffler, displacement: float) -> SharpenedCells | None:
-    """Least cells whose estimates can be sharpened; None without blur, or where it cannot be undone.
+    """Smallest cells whose estimates can be sharpened; None without blur, or if it cannot be undone.
 
     Args:
         shuffler: what shuffles.

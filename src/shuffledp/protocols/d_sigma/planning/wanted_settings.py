@@ -109,17 +109,17 @@ class Limits(Described):
 
 
 def crowd_wanted(chance: float, epsilon0: float) -> float:
-    """Number of fully hiding other people that is needed for a naming chance of at most ``chance``."""
+    """Number of other people who must hide a report fully for a naming chance of at most ``chance``."""
     return math.exp(2 * epsilon0) * (1 - chance) / chance
 
 
 def epsilon0_wanted(chance: float, crowd: float) -> float:
-    """Largest local loss at which a ``crowd`` of others hides a report up to this ``chance``; below 0 if none does."""
+    """Largest epsilon0 with a naming chance of at most ``chance`` among ``crowd`` others; below 0 if none."""
     return 0.5 * math.log(crowd * chance / (1 - chance)) if crowd > 0 else -math.inf
 
 
 def can_be_hidden(shuffler: SlotShuffler, epsilon0: float, chance: float) -> NDArray[np.bool_]:
-    """Mask of the ranks whose block is large enough to hide a report up to this chance, at some alpha."""
+    """Mask of the ranks in blocks large enough for a naming chance of at most ``chance``, at some alpha."""
     sizes = np.diff(shuffler.prepare().starts)
     return np.repeat(_hidden_by_all(sizes, epsilon0) <= chance, sizes)
 
@@ -161,7 +161,7 @@ def limits_of(wanted: Wanted, make: Make, groups: Groups, epsilon0: float, unifo
 
 
 def limits_apart(wanted: Wanted, make: Make, epsilon0: float, uniform: Callable[[int], float]) -> Limits:
-    """Limits of alpha where groups are the blocks themselves: 0, which hides best and lets nothing leave a group.
+    """Limits of alpha where groups are the blocks: 0 hides best, and every report stays in its group.
 
     Args:
         wanted: the requirements, without a mean displacement, which alone would ask for more than 0.
@@ -182,7 +182,7 @@ def limits_apart(wanted: Wanted, make: Make, epsilon0: float, uniform: Callable[
 def _hidden_limits(
     hiding: list[Hiding], wanted: Wanted, shuffler: SlotShuffler, largest: Callable[[Holds], float | None]
 ) -> tuple[Limits, list[str]]:
-    """Limits by the requirements that hide people, and the names of those that no alpha meets.
+    """Limits by the requirements that hide people, and names of the requirements that no alpha meets.
 
     The ``shuffler`` is one of any alpha, for its blocks; ``largest`` finds the largest alpha that holds.
     """
@@ -201,7 +201,7 @@ def _hidden_limits(
 
 
 def _noted(limits: dict[str, float], name: str, limit: float | None) -> list[str]:
-    """Store a limit under its requirement's name; returns the name in a list if there is no limit, else []."""
+    """Store a limit by its requirement's name, or return the name in a list if the limit is None."""
     if limit is None:
         return [name]
     limits[name] = limit
@@ -244,7 +244,7 @@ def _hiding(wanted: Wanted, epsilon0: float, uniform: Callable[[int], float]) ->
 
 
 def _largest(make: Make, holds: Holds) -> float | None:
-    """Largest alpha that meets a requirement which smaller alphas meet too, to 1%; None if the least alpha fails."""
+    """Largest alpha, to 1%, that meets a requirement, as smaller alphas do; None if the least alpha fails."""
     if not holds(make(LEAST_ALPHA)):
         return None
     if holds(make(MOST_ALPHA)):
@@ -257,7 +257,7 @@ def _largest(make: Make, holds: Holds) -> float | None:
 
 
 def _smallest(make: Make, holds: Holds) -> float | None:
-    """Smallest alpha that meets a requirement which larger alphas meet too, to 1%; None if the largest alpha fails."""
+    """Smallest alpha, to 1%, that meets a requirement, as larger ones do; None if the largest alpha fails."""
     if not holds(make(MOST_ALPHA)):
         return None
     if holds(make(LEAST_ALPHA)):
@@ -276,7 +276,7 @@ def _short(alpha: float, rounded: Callable[[float], int]) -> float:
 
 
 def _first_on_grid(make: Make, holds: Holds) -> float | None:
-    """Smallest alpha of a grid that, as all larger ones, meets a requirement; None if the largest alpha fails."""
+    """Smallest alpha of a grid that meets a requirement, as all larger ones do; None if the largest fails."""
     alpha, found = MOST_ALPHA, None
     while alpha >= LEAST_ALPHA and holds(make(alpha)):
         found, alpha = alpha, alpha / 2
@@ -311,13 +311,13 @@ def _kept_draws(shuffler: SlotShuffler, groups: Groups, *, draws: int, most: int
 
 
 def _spared(blur: float, shuffler: SlotShuffler, draws: int) -> Floats:
-    """Margin of each draw: the allowed mean displacement in ranks less the mean displacement of the draw."""
+    """Margin of each draw: allowed mean displacement in ranks, minus the mean displacement of the draw."""
     enough = min(blur, shuffler.prepare().order.size)  # no report lands farther away
     return enough - displacement_draws(shuffler, draws=draws, seed=_OTHER_SEED)
 
 
 def _stay_margins(groups: Groups, share: float, shuffler: SlotShuffler, draws: int) -> Floats:
-    """Margin of each draw: the mean share of reports that stay in their group, less the required share."""
+    """Margin of each draw: mean share of reports that stay in their group, minus the required share."""
     return _kept_draws(shuffler, groups, draws=draws, most=_MORE_GROUPS, seed=_OTHER_SEED) - share
 
 

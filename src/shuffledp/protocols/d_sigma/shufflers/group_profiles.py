@@ -157,7 +157,7 @@ def profile_of(law: OrderLaw, *, releases: int = 1) -> Profile:
 
 
 def _capped(profile: LossProfile, other: LossProfile) -> LossProfile:
-    """Loss profile with the largest loss of another bound, and the smaller of both bounds' divergences."""
+    """Loss profile with the largest loss of ``other``, and the smaller of both profiles' divergences."""
     divergences = np.minimum(profile.divergences, other.divergences)
     return LossProfile(profile.losses, profile.chances, profile.remainder, other.pure, divergences)
 
@@ -234,7 +234,7 @@ def _stretched(distances: Floats, scale: float) -> LossProfile:
 def _largest_scale(
     profile: Callable[[float], Profile], known: float, guess: float, budget: tuple[float, float]
 ) -> float:
-    """Largest scale found, by secants, whose loss profile is within (alpha, delta), as that of ``known`` is."""
+    """Largest scale, found by secants from a ``known`` one, whose loss profile is within (alpha, delta)."""
     alpha, delta = budget
     low, high, at = known, math.inf, max(guess, known * (1 + _CLOSE))
     for _ in range(_ROUNDS):
@@ -341,7 +341,7 @@ def block_concentrations(found: Windows, starts: Integers, alpha: float, delta: 
 
 
 def _few(widths: Integers) -> Integers:
-    """Window widths, rounded up to fewer different widths if very many differ: a wider window allows less."""
+    """Window widths, rounded up to fewer distinct widths if there are too many: wider windows allow less."""
     if np.unique(widths).size <= _MOST_WIDTHS:
         return widths
     levels = np.ceil(np.log(np.maximum(widths, 2) / 2) / math.log(_WIDTH_RATIO))

@@ -137,7 +137,7 @@ class MallowsShuffleModel(SlotShuffleModel):
         return zip(self.block_sizes, self.concentrations, self.block_counts, strict=True)
 
     def swap_windows(self) -> tuple[SwapWindows, ...]:
-        """Windows of consecutive ranks in the least mixed blocks: no other block is smaller or more concentrated.
+        """Windows of ranks in the least mixed blocks: no other block is both smaller and more concentrated.
 
         Exchanging two people whose ranks differ by w changes Kendall's distance by at most 2 w - 1, Hamming's by 2 and
         Cayley's by 1.

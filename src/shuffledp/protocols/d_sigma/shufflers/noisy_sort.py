@@ -96,7 +96,7 @@ class NoisySortShuffleModel(SlotShuffleModel):
         return self.spread if self.noise == "laplace" or not self.spread else math.inf
 
     def swap_windows(self) -> tuple[SwapWindows, ...]:
-        """Windows with their costs: with Laplace noise of scale 1, twice the distance of the positions."""
+        """Windows of ranks with swap costs: for Laplace noise of scale 1, twice the distance of positions."""
         return tuple(
             SwapWindows(sizes=self._honest(each.sizes), costs=each.costs, people=each.people) for each in self.windows
         )
@@ -209,7 +209,7 @@ class NoisySortShuffler(SlotShuffler):
         return Prepared(order, starts, at, partial(self._described, order, starts, at))
 
     def _described(self, order: Integers, starts: Integers, at: Floats) -> NoisySortShuffleModel:
-        """Public description of the sort; it takes longer to compute than all that a draw needs."""
+        """Public description of the sort; its computation takes longer than a draw."""
         spread = self._spread(self.groups, order, starts, at) if self.groups is not None else 0.0
         return NoisySortShuffleModel(
             num_users=order.size,
@@ -249,7 +249,7 @@ class NoisySortShuffler(SlotShuffler):
         return spread if self._power == 1 else math.sqrt(spread) * _ROUND_UP
 
     def _loss(self, spread: float) -> float:
-        """Alpha of a spread: the spread itself for Laplace noise; for Gaussian noise by ``delta``, 0 without one."""
+        """Alpha of a spread: for Laplace noise the spread; for Gaussian noise alpha at ``delta``, 0 for None."""
         if self.noise == "laplace":
             return spread
         return gaussian_alpha(spread, self.delta) if self.delta is not None else 0.0
@@ -352,7 +352,7 @@ def worst_windows(at: Floats, starts: NDArray[np.int64]) -> tuple[SwapWindows, .
 
 
 def _not_better(dearest: Floats) -> list[int]:
-    """Classes of people, without those whose costs another class matches or exceeds at every size."""
+    """Classes of people, except a class whose costs another class matches or exceeds at every size."""
     far = np.isinf(dearest)
     kept: list[int] = []
     for kind in np.lexsort((-np.where(far, 0.0, dearest).sum(axis=1), -far.sum(axis=1))).tolist():

@@ -134,7 +134,7 @@ class SlotShuffler:
         return self._prepare()
 
     def with_alpha(self, alpha: float) -> Self:
-        """Shuffler with another alpha above 0, but otherwise the same; for all alphas the groups are measured once.
+        """Copy of the shuffler with another alpha above 0; all copies share one measurement of the groups.
 
         Raises:
             InvalidParameterError: for another alpha, or if this shuffler has none.
@@ -149,7 +149,7 @@ class SlotShuffler:
         return other
 
     def _measured(self) -> MeasuredOrder:
-        """Groups along the reference order, which is found or checked here unless it already was."""
+        """Groups along the reference order; the order is found or checked here unless ``_along`` holds it."""
         if self._along is not None:
             return self._along
         if self.groups is None:
@@ -169,7 +169,7 @@ class SlotShuffler:
         """
 
     def draw_ranks(self, *, source: RandomSource | None = None) -> Integers:
-        """Secret permutation w as a whole."""
+        """Secret permutation w of all ranks, as one array: the parts of `rank_parts` joined."""
         return np.concatenate([*self.rank_parts(source=source)])
 
     def moves(self, *, source: RandomSource | None = None) -> Iterator[tuple[Integers, Integers]]:
@@ -297,7 +297,7 @@ class SlotShuffler:
     def view_parts(
         self, reports: Reports, *, size: int, public: Table | None = None, source: RandomSource | None = None
     ) -> Iterator[View]:
-        """Parts of the view of `shuffle`, of ``size`` slots each; all slots are filled before the first part leaves.
+        """Parts of the view of `shuffle`, ``size`` slots each; all slots are filled before the first part.
 
         Memory: the reports before and after, and what `rank_parts` holds of the permutation: a part or the whole.
         """
@@ -345,7 +345,7 @@ def crossing(starts: Integers, first: Integers, last: Integers) -> NDArray[np.bo
 
 
 def window_sizes(most: int) -> tuple[int, ...]:
-    """Window sizes from 1 to ``most``, each larger than the last one by a quarter at most (or by 1)."""
+    """Window sizes from 1 to ``most``, ascending, each at most a quarter (or 1) above the size before."""
     sizes = [1]
     while sizes[-1] < most:
         sizes.append(min(max(sizes[-1] + 1, int(sizes[-1] * _STEP)), most))

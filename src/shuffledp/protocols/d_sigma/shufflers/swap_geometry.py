@@ -17,7 +17,7 @@ _ROUND_DOWN = 1 - 1e-9  # what running sums over a billion people lose to roundi
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SwapGeometry:
-    """Cost of exchanging the people at two ranks of a block: twice their distance less the block's rebate.
+    """Cost of exchanging the people at two ranks of a block: twice their distance minus a block's rebate.
 
     People of different blocks are never exchanged. A sort with Laplace noise has its positions, and no rebate; a block
     of Kendall's Mallows law has positions ``concentration`` apart, and that concentration as its rebate.
@@ -45,12 +45,12 @@ class SwapGeometry:
         return np.repeat(np.arange(self.starts.size - 1), np.diff(self.starts))
 
     def costs(self, low: Integers, high: Integers) -> Floats:
-        """Cost of exchanging any two people of each window, from its first rank to its last, in one block."""
+        """Largest cost of exchanging two people of each window, given its first and last rank in one block."""
         found: Floats = np.maximum(2 * (self.at[high] - self.at[low]) * _ROUND_UP - self.rebates[self.blocks[low]], 0.0)
         return found
 
     def block_costs(self) -> Floats:
-        """Cost of exchanging any two people of each block, 0 for one person; shape (blocks,)."""
+        """Largest cost of exchanging two people of each block, 0 for one person; shape (blocks,)."""
         return self.costs(self.starts[:-1], self.starts[1:] - 1)
 
     def crowds(self) -> Floats:
@@ -78,7 +78,7 @@ class SwapGeometry:
 
 @compiled
 def _both_ways(factors: Floats) -> Floats:
-    """Sum for each place, over the others, of the product of the factors between; factor k leads from k - 1 to k."""
+    """Sum for each place over the other places: product of the factors between (k joins k - 1 and k)."""
     found = np.zeros(factors.size)
     total = 0.0
     for place in range(1, factors.size):

@@ -55,7 +55,7 @@ class GroupedSection(ShufflerSection):
 
     @property
     def files(self) -> tuple[str, ...]:
-        """File that groups are made from, if any."""
+        """Name of the file that groups are made from, in a tuple; empty without a file."""
         return () if self.groups is None or self.groups.file is None else (self.groups.file,)
 
     @property
@@ -67,7 +67,7 @@ class GroupedSection(ShufflerSection):
         return MadeFrom(what="groups", numbers=self.groups.columns, labels=labels)
 
     def pinned(self, folder: Path) -> Self:
-        """The section with the digest of the file of its groups, if there is one."""
+        """Section with the digest of its groups' file; unchanged without such a file."""
         return self if self.groups is None else replace(self, groups=self.groups.pinned(folder))
 
     def check(self, column: Column) -> None:
@@ -140,7 +140,7 @@ class GroupedSection(ShufflerSection):
         return with_order_laws(statements, laws_of(shuffler))
 
     def named_household(self, column: Column, pipeline: Any, num_users: int, **options: Any) -> Any:
-        """Audit by naming the slots of as many least hidden neighbors as a household has people.
+        """Audit by naming the slots of the least hidden neighbors, whose number is the household's size.
 
         None where no number of people in a household is known.
         """

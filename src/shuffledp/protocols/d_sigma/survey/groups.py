@@ -93,11 +93,11 @@ class GroupsSection(Section):
 
     @property
     def file(self) -> str | None:
-        """The file that groups are made from, if any; its nodes are rows of the input."""
+        """File that groups are made from, with rows of the input as nodes; None without a file."""
         return self.graph or self.lists
 
     def pinned(self, folder: Path) -> "GroupsSection":
-        """The section with the digest of its file, if it has one; see `digest_of_files`."""
+        """Section with the digest of its file, see `digest_of_files`; unchanged without a file."""
         if self.file is None:
             return self
         return replace(self, sha256=digest_of_files(folder, [self.file], self.sha256, key=f"{self.title} {self.way}"))
@@ -132,7 +132,7 @@ class GroupsSection(Section):
 
 @dataclass(frozen=True, eq=False)
 class Grouping:
-    """Groups of the people of one input, with the coordinates behind them, if any.
+    """Groups of the people of one input, with the people's coordinates and households where known.
 
     Args:
         groups: the groups.

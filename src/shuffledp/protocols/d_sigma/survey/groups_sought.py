@@ -71,7 +71,7 @@ class Sought(Described):
 
     @property
     def num_impossible(self) -> int:
-        """Number of people whom no alpha hides as one requirement wants: the largest over the requirements."""
+        """Largest number of people, over the requirements, for whom no alpha meets the requirement."""
         return max(self.limits.impossible.values(), default=0)
 
 
@@ -203,7 +203,7 @@ def seek(column: Column, grouping: Grouping, wanted: Wanted, *, progress: Progre
 
 
 def _stay_apart(grouping: Grouping, wanted: Wanted) -> bool:
-    """Whether no alpha but 0 need be tried: groups do not overlap, and how far reports move inside does not matter."""
+    """Whether alpha 0 is enough: groups do not overlap, and no limit on displacement is required."""
     return not grouping.overlapping and wanted.blur is None
 
 
@@ -221,7 +221,7 @@ def _sought(
     column: Column,
     wanted: Wanted,
 ) -> Sought:
-    """Result for one mechanism and one radius, with what the recommended alpha does, if there is one."""
+    """Result for one mechanism and one radius, with the effects of the recommended alpha where it exists."""
     if limits.alpha is None:
         return Sought(setting=setting, limits=limits)
     shuffler = make(limits.alpha)

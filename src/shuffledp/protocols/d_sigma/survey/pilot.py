@@ -113,7 +113,7 @@ def made_up_answers(order: Integers, num_values: int, source: RandomSource | Non
 
 
 def require_enough(people: int) -> None:
-    """Refuse a pilot of too few people to say anything."""
+    """Refuse a pilot of fewer people than a result needs."""
     if people < FEWEST:
         raise InvalidParameterError(f"a pilot must have at least {FEWEST} people; got {people}.")
 

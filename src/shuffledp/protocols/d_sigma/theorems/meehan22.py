@@ -59,7 +59,7 @@ def d_sigma_statement(model: ProtocolModel) -> PrivacyStatement | None:
 
 
 def d_sigma_of_shuffle(model: ProtocolModel) -> PrivacyStatement | None:
-    """Loss of the shuffle itself, whatever the reports; None if it promises none, or a hypothesis fails."""
+    """Statement about the order by the shuffle alone; None without a guarantee, or if a hypothesis fails."""
     guarantee = model.shuffle.d_sigma
     shape = (one_message_each(model), common_randomizer(model), not_adaptive(model), oblivious(model))
     if guarantee is None or not all(hypothesis.holds for hypothesis in shape):

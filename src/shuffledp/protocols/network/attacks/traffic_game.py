@@ -93,7 +93,7 @@ def follow(traffic: Sequence[LinkCounts], num_users: int, person: int) -> Follow
 def naming_rate(
     shuffler: RandomWalkShuffler, *, person: int = 0, runs: int = 1000, source: RandomSource | None = None
 ) -> float:
-    """Share of runs in which traffic names one person's report, because no other was ever at its place.
+    """Share of runs in which traffic names one person's report, which never shared a place with another.
 
     Where everybody passes on to everybody, oneself included, it is (1 - 1/n)^(t (n - 1)) on average.
 

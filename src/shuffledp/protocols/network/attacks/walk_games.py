@@ -217,7 +217,7 @@ class WalkReader:
         return np.asarray(one - other)
 
     def _weights(self, seen: Seen, places: _Places) -> tuple[Floats, Any]:
-        """Log-chance that each report is the person's, and its likelihood ratio in that case."""
+        """Log-weight of each report as the person's, and a function that returns its log-likelihood ratio."""
         own, others = places.own[seen.labels], places.others[seen.labels]
         if self._shuffler.protocol == "all":
             return _log(own) - _log(others), lambda answer: answer - seen.others
@@ -239,7 +239,7 @@ class WalkReader:
 
 
 def _handing_in(others: Floats, most: int) -> tuple[Floats, Floats]:
-    """Chance at each place that a held report is handed in, and expected share of dummies where it is not held.
+    """Chance by place that the followed report is handed in if held there, and share of dummies if not.
 
     Of N others, Poisson distributed: E min(1, B / (1 + N)), where E 1 / (1 + N) = (1 - exp(-mean)) / mean; and
     E max(0, B - N) / B.

@@ -57,7 +57,7 @@ def rounds_walked(churn: "PlannedChurn | None", rounds: int) -> str:
 
 
 def passed_sentence(plan: "WalksPlan", bits: int | None, *, most: str) -> str:
-    """Sentence on the number and size of reports that a person passes on, and the reports lacking.
+    """Sentence on the number and size of reports that a person passes on, and on missing reports.
 
     ``most`` is what the busiest passes on. Where a gate may open before all rounds are walked, all are at most so many.
     """

@@ -65,7 +65,7 @@ def read_graphs(section: NetworkSection, num_users: int | None, folder: Path) ->
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class WalkedView:
-    """View after walks, with the analyst's graphs and the shuffler on them."""
+    """View after walks, with the analyst's graphs, and the shuffler on these graphs."""
 
     column: Column
     view: View

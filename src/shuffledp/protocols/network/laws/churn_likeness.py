@@ -79,7 +79,7 @@ def quick_overlap_given(ways: ChurnedWays, *, laziness: float = 0.0) -> float:
 
 
 def overlaps_given(ways: ChurnedWays, *, laziness: float = 0.0) -> Floats:
-    """Lower bound, by person, on the mean overlap of the other people's position laws with the person's.
+    """Lower bound for each person on the mean overlap of the person's position law with others' laws.
 
     It is public, of shape (people,).
 
@@ -129,7 +129,7 @@ def overlaps_by_round(ways: ChurnedWays, *, worth: float, laziness: float = 0.0)
 
 
 def _overlaps_at(laws: Floats, last: NDArray[np.bool_], slack: float) -> Floats:
-    """Mean overlap by person, over the places of the hand-in; 1 for a person whose report reaches none."""
+    """Mean overlap by person, over the places of the hand-in; 1 if the report reaches no such place."""
     arriving = np.minimum(laws[:, last].sum(axis=1), 1.0)
     return np.asarray(mean_overlaps(np.ascontiguousarray(laws[:, last]), arriving) * (1 - 8 * slack))
 

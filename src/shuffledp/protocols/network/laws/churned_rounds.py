@@ -79,7 +79,7 @@ def rule_for(graph: Graph | Overlay | Sequence[Graph], *, constant: bool = False
 
 
 def check_rule(graph: Graph | Overlay | Sequence[Graph], rule: str) -> None:
-    """Refuse, on a graph, the rule to draw among people online, since no neighbor may be online."""
+    """Refuse the rule to draw among people online on a graph, where all neighbors may be offline."""
     if rule == ONLINE and not isinstance(graph, Overlay):
         raise InvalidParameterError(f"schedule must have the rule {STAY!r} on a graph; got rule={rule!r}.")
 
@@ -186,7 +186,7 @@ class _Mixing:
 
 
 def _in_groups(walked: OverlayRound, online: NDArray[np.bool_], rule: str) -> tuple[NDArray[np.int64], Floats, Floats]:
-    """Group of each person, the chance to receive a group's report, and the chance that an own report stays.
+    """Group of each person, chance to receive a group's report, and chance that the own report stays.
 
     A person offline receives with chance 0.
     """

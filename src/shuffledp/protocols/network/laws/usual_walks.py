@@ -55,7 +55,7 @@ def decay(degree: int) -> float:
 
 
 def _extremes(people: int, degree: int, num_rounds: int) -> tuple[float, float]:
-    """Ratios of a position law to the uniform law: the largest from the worst start, and a typical smallest one.
+    """Largest ratio of the worst position law to the uniform law, and smallest ratio of a typical law.
 
     After an odd number of rounds the neighbors are likeliest, as likely as to be back a round later.
     """

@@ -133,7 +133,7 @@ def honest_people(colluders: Sequence[int], people: int) -> Integers:
 
 
 def _overlaps(laws: Floats) -> Floats:
-    """Mean overlap of each column's law, of a report that is unseen so far, with the laws of all other columns.
+    """Mean overlap of each column with the other columns, which are position laws of unseen reports.
 
     For column v it is the mean over j of min over i of sum(Q_v) Q_j(i) / Q_v(i).
 

@@ -153,7 +153,7 @@ def _limit(graph: Graph) -> Floats:
 
 
 def _further(stop: _Stop, num_rounds: int, dropout: float) -> _Stop:
-    """Loads at ``num_rounds`` rounds after a settled round."""
+    """Loads ``num_rounds`` rounds after ``stop``, a round with settled loads."""
     if not num_rounds:
         return stop
     rounds = float(num_rounds)

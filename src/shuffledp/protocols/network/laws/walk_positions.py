@@ -155,7 +155,7 @@ class PositionBounds:
 
     @property
     def _largest(self) -> Floats:
-        """Descending numbers; the sum of the first k is at least that of the k largest chances of any person's law."""
+        """Descending numbers whose first k add up to at least the k largest chances of any person's law."""
         if self._few:
             return np.asarray(np.max([np.sort(laws, axis=1)[:, ::-1].max(axis=0) for laws in self._laws], axis=0))
         found = self.likeness

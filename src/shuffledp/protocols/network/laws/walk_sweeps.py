@@ -69,7 +69,7 @@ def swept(graph: Graphs, num_rounds: int, *, laziness: float, ahead: int = 0) ->
 
 
 def _period(graph: Graphs) -> tuple[Graph, ...]:
-    """Graphs that take turns, as a cache key for any number of rounds."""
+    """Shortest cycle of graphs that take turns, as a cache key for any number of rounds."""
     if isinstance(graph, Graph):
         return (graph,)
     graphs = tuple(graph)
@@ -111,7 +111,7 @@ def _walk_plainly(starts: Integers, graphs: Sequence[Graph], laziness: float, fo
 
 
 def _walk_fast(starts: Integers, graphs: Sequence[Graph], laziness: float, found: Sweep) -> None:
-    """Compiled form of `_walk_plainly`."""
+    """Compute the sweep in compiled code; `_walk_plainly` computes the same numbers in plain code."""
     moves: dict[int, _Moves] = {id(each): _moves(each) for each in graphs}
     laws = from_starts(graphs[0].num_users, starts, np.float32)
     moved = np.empty_like(laws)

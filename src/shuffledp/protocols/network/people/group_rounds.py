@@ -18,7 +18,7 @@ _Parts = NDArray[np.intp]
 
 
 def uniform_parts(rounds: Sequence[ArrayLike]) -> Integers | None:
-    """Parts inside which these rounds shuffle reports exactly uniformly; None if none are found.
+    """Parts inside which these rounds shuffle reports exactly uniformly; None if not found.
 
     Time grows with n log n in each round. An `shuffledp.Overlay` with all addresses taken once has such rounds.
 

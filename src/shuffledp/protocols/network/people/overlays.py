@@ -274,7 +274,7 @@ def fitting_sizes(num_users: int, num_rounds: int) -> tuple[int, ...]:
 
 
 def _even_factors(number: int, count: int, least: int = 2) -> tuple[int, ...] | None:
-    """Ascending ``count`` factors of a number with the smallest sum, each at least ``least``; None if impossible."""
+    """Ascending ``count`` factors of a number, each ``least`` or more, with the smallest sum; or None."""
     if count == 1:
         return (number,) if number >= least else None
     found: tuple[int, ...] | None = None

@@ -1,4 +1,4 @@
-"""Links with one envelope of fixed slots each round, so that traffic shows nothing: the slots needed."""
+"""Plan of links with one envelope of fixed slots each round, whose traffic reveals nothing."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -85,7 +85,7 @@ def slots(
     laziness: float = 0.0,
     share: float = SURPLUS_SHARE,
 ) -> tuple[int, ...]:
-    """Fewest slots in each round for which a surplus is rare beside delta.
+    """Fewest slots in each round that keep the chance of a surplus at most ``share`` times delta.
 
     The chance that some link ever has more reports to carry is at most ``share`` times delta, by the loads of all
     links; rounds get equal parts of it. With epsilon up to about 1, delta then counts two hundredths for it at most.

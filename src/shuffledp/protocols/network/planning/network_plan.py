@@ -186,7 +186,7 @@ class NetworkPlan(PlannedLoss, PlannedWalks):
 
     @property
     def why_not_searched(self) -> str:
-        """Reason, if the graph has too many parts, why the fewest rounds were not searched for; else ""."""
+        """Reason why the fewest rounds were not searched for: too many parts of the graph; "" otherwise."""
         if self.fewest_rounds is not None or self.two_sides or self.num_parts <= MOST_SEARCHED:
             return ""
         return f"in more than {MOST_SEARCHED} parts they are not looked for"

@@ -93,7 +93,7 @@ class NetworkShuffle(WalkRules):
     def shuffler(
         self, num_rounds: int, schedule: Schedule | None = None, *, planned: int | None = None
     ) -> RandomWalkShuffler:
-        """Shuffler for this number of rounds, with the schedule of attendance, if any.
+        """Shuffler for this number of rounds, with the given schedule of attendance or none.
 
         Its rounds are cut from the ``planned`` ones if a gate opened.
 
@@ -146,7 +146,7 @@ class NetworkShuffle(WalkRules):
 
     @property
     def stays_on_sides(self) -> bool:
-        """Whether the graph is two-sided and reports never rest, so that the final side tells the first."""
+        """Whether the graph is two-sided and reports never rest, so that the final side reveals the first."""
         return together(self.graphs).is_bipartite and not self.laziness
 
 
@@ -187,7 +187,7 @@ def fewest_rounds(walk: NetworkShuffle, *, delta: float, progress: Progress | No
 
 
 def _past_colluders(walk: NetworkShuffle, overlay: Overlay, delta: float) -> int | None:
-    """Fewest rounds after which colluders add only a small part of delta, in whole cycles; None if none tried are."""
+    """Fewest rounds, in whole cycles, after which colluders add little to delta; None if none is found."""
     worth, cycle = math.tanh(walk.local.epsilon0 / 2), overlay.num_rounds  # that is the local delta at epsilon = 0
     tried = range(cycle, max(MOST_ONION_ROUNDS, cycle) + 1, cycle)
     alone = (worst_hiding(overlay, walk.num_colluding, each).alone for each in tried)
@@ -195,7 +195,7 @@ def _past_colluders(walk: NetworkShuffle, overlay: Overlay, delta: float) -> int
 
 
 def why_no_rounds(walk: NetworkShuffle, *, delta: float) -> str:
-    """Reason, as far as known, why `fewest_rounds` finds no number, as the end of a sentence."""
+    """End of a sentence on the reason why `fewest_rounds` finds no number, as far as it is known."""
     if isinstance(walk.graph, Overlay):
         return (
             f"with {walk.num_colluding} people who may collude and groups of this size, too many reports "
@@ -276,7 +276,7 @@ def _narrowed(search: _Search, uniform: float, rounds: int) -> int | None:
     found: dict[int, float] = {0: math.inf}
 
     def above(number: int) -> float:
-        """Logarithm of a ratio of excesses over the uniform epsilon: the found excess by the allowed one."""
+        """Logarithm of the ratio of the found to the allowed excess over the uniform epsilon."""
         if number not in found:
             found[number] = _excess(search, uniform, number)
             if search.progress is not None:
@@ -346,7 +346,7 @@ def _between(above: Callable[[int], float], low: int, rounds: int) -> int:
 
 
 def _excess(search: _Search, uniform: float, number: int) -> float:
-    """Logarithm of epsilon's excess after these rounds, by the allowed excess; positive if the rounds are not enough.
+    """Logarithm of the ratio of epsilon's excess to the allowed excess; positive if rounds are too few.
 
     It is about linear in the rounds, as laws converge exponentially.
     """
@@ -366,7 +366,7 @@ def _excess(search: _Search, uniform: float, number: int) -> float:
 
 
 def _enough_for_parts(search: _Search) -> int | None:
-    """Number of rounds that is enough in each part that gains from shuffling; None if unknown or for too many parts.
+    """Rounds enough for every part with a gain from shuffling; None if unknown or with too many parts.
 
     Where reports get lost, what is the fewest for one part may be too many for another, whose people are fewer then.
     """

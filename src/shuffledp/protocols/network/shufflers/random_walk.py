@@ -141,7 +141,7 @@ class RandomWalkShuffler(Walk):
 
     @property
     def ways(self) -> "Graph | Overlay | Sequence[Graph] | ChurnedWays":
-        """Graph, graphs or overlay of the walks, with the schedule of attendance, if any."""
+        """Graph, graphs or overlay of the walks, with the schedule of attendance where one is given."""
         return self.graph if self.schedule is None else ChurnedWays(self.graph, self.schedule)
 
     @property
@@ -298,7 +298,7 @@ class RandomWalkShuffler(Walk):
         return walks
 
     def scheduled(self, *, source: RandomSource | None = None) -> "RandomWalkShuffler":
-        """This shuffler with a drawn schedule of attendance until the gate opens, if it needs one.
+        """Shuffler with a drawn schedule of attendance until the gate opens; itself if it needs none.
 
         Args:
             source: None is the cryptographic source.

@@ -88,7 +88,7 @@ def chosen_to_hand_in(holders: Integers, people: int, most: int, source: RandomS
 
 
 def check_dummies(protocol: str, maker: "Randomizer | DummyMaker | None", value: int | None) -> None:
-    """Refuse dummies for protocol "all", unable makers, and values out of range."""
+    """Refuse dummies for protocol "all", makers of the wrong type, and values out of range."""
     if protocol == "all" and maker is not None:
         raise InvalidParameterError(
             "dummies must be left out for protocol='all', which needs none; protocols 'single' and 'padded' do."
@@ -106,7 +106,7 @@ def check_dummies(protocol: str, maker: "Randomizer | DummyMaker | None", value:
 def expected_dummies(
     bounds: PositionBounds, maker: "Randomizer | DummyMaker | None", value: int | None, *, overflow: float
 ) -> tuple[DummyReports, float]:
-    """Expected number of dummies after walks, and share of people whose own report is handed in.
+    """Expected share of dummies after walks, and share of people whose own report is handed in.
 
     ``overflow`` is the chance that links with slots change them.
     """

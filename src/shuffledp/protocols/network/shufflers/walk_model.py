@@ -69,7 +69,7 @@ class RandomWalkShuffleModel(WalkFacts, ColludingShuffleModel):
         return range(max(handed_in - most_lost, 0), handed_in + 1)
 
     def released_in_words(self, released: int, senders: int) -> str:
-        """Words for the number of released reports, of which some may be dummies or lost."""
+        """Words for the number of released reports, and for the number of senders where the two differ."""
         if released < senders:
             return f"{released:,} of {senders:,} reports released. The others got lost on their way."
         handed_in = f" handed in by {senders:,} people" if released > senders else ""
@@ -151,7 +151,7 @@ class RandomWalkShuffleModel(WalkFacts, ColludingShuffleModel):
 
     @property
     def trust(self) -> tuple[Trust, ...]:
-        """Trust assumptions: no shuffler, but other people, or all but the counted colluders."""
+        """Trust assumptions: no shuffler is trusted, but other people, or all except the counted colluders."""
         everybody = Trust.EVERYBODY_COUNTED if self.schedule is not None or self.gate is not None else Trust.EVERYBODY
         if self.num_colluding:
             return (Trust.HONEST_RELAYS, *((Trust.LAYERS,) if self.onion else ()), Trust.UNOBSERVED)

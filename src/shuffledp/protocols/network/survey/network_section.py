@@ -122,7 +122,7 @@ class NetworkSection(LinkKeys, HandIn, GraphKeys, ShufflerSection):
         return placed
 
     def pinned(self, folder: Path) -> "NetworkSection":
-        """The section with the digest of its files, if it has any; see `digest_of_files`."""
+        """Section with the digest of its files, see `digest_of_files`; unchanged without files."""
         if not self.files:
             return self
         key, other = f"{self.title} graph", ", or random-regular:DEGREE"

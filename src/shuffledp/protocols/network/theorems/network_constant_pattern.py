@@ -85,7 +85,7 @@ class NetworkConstantPattern(WalkTheorem):
         return (constant, sealed, rare, *needed.values(), known)
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
-        """Epsilon of the walks on unlimited links, at delta less the charge; at most epsilon0."""
+        """Epsilon of the walks on unlimited links, at delta minus the charge; at most epsilon0."""
         return self._solved(model, delta)[0]
 
     def explained(self, model: ProtocolModel, *, delta: float) -> tuple[Guarantee, tuple[str, ...]]:

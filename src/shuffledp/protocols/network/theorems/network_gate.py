@@ -170,7 +170,7 @@ def _gate_of(model: ProtocolModel) -> "WalkGate | None":
 
 
 def _let_through(model: ProtocolModel) -> ProtocolModel:
-    """Model of walks at the smallest mean overlap of the gate, which counts lost reports."""
+    """Model of walks at the gate's smallest mean overlap; the overlap already counts lost reports."""
     gate = _gate_of(model)
     known = {"mean_overlap": 0.0 if gate is None else gate.overlap, "near_uniformity": math.inf, "separation": 1.0}
     return replace(model, shuffle=cast(Any, replace)(model.shuffle, dropout=0.0, schedule=None, **known))

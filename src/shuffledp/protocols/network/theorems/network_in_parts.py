@@ -1,4 +1,4 @@
-"""Random walks on a graph in parts: each person has the guarantee of the own part.
+"""Random walks on a graph in parts: each person has the guarantee of the person's own part.
 
 What is seen of different parts is independent, so the guarantee of everybody is the largest over parts
 (docs/theorems.md, "network-parts"). Of a part with more people, whose positions are nearer to each other in all
@@ -138,5 +138,5 @@ def _perhaps_weakest(parts: "tuple[WalkFacts, ...]") -> "list[WalkFacts]":
 
 
 def _is_behind(one: _Measures, other: _Measures) -> bool:
-    """Whether one part is no better than the other in every measure."""
+    """Whether one part is as weak as the other, or weaker, in every measure."""
     return all(a >= b for a, b in zip(one, other, strict=True))

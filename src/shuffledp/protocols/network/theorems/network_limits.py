@@ -152,7 +152,7 @@ def _applying(model: ProtocolModel, delta: float) -> list[Theorem]:
 
 
 def _uniform(model: ProtocolModel) -> ProtocolModel:
-    """Uniform shuffle of the honest people's reports, or of the whole smallest part if that has fewer people.
+    """Uniform shuffle of the honest people's reports, or of the whole smallest part if it is smaller.
 
     Where the graph has parts, all people of the smallest part may be honest.
     """

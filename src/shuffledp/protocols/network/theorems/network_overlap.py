@@ -277,7 +277,7 @@ def _num_blocks(others: int, hidden: Hidden, precision: Precision) -> int:
 
 
 def _uniform_delta(model: ProtocolModel, size: int) -> Curve:
-    """Delta D of a uniform shuffle of this size: the smallest of any theorem, without charges for remainders."""
+    """Delta D of a uniform shuffle of this size: smallest of all theorems, without charges for remainders."""
     uniform = uniform_model(model, size)
     if _remainder(model):
         return _PAIR.pair(uniform).curve

@@ -1,4 +1,4 @@
-"""Equally many reports of each person after random walks: the victim's report replaces another one.
+"""Walks after which all people hand in equally many reports: the victim's report replaces another.
 
 Given how many of the others' reports N_i end at each place i, the victim's is handed in there with probability
 p_i = P_v(i) / (1 + N_i), in place of another. For fixed p the bound is `_replaced`; it grows with each p_i, and with
@@ -119,7 +119,7 @@ def _bound(
 
 
 def _allocated(walks: "WalkFacts", digits: int) -> tuple[_Weights, float]:
-    """Chances p_i with the number of places of each, and the chance of allocations left out."""
+    """Chances p_i with the number of places of each chance, and the chance of left-out allocations."""
     chances, counts = (np.array(each, dtype=float) for each in (walks.position_probabilities, walks.position_counts))
     used = chances > 0
     chances, counts = chances[used], counts[used]

@@ -1,4 +1,4 @@
-"""Sums and means from counted bits: number of ones, less the expected number of coins that are one."""
+"""Sums and means from counted bits: number of ones, minus the expected number of ones among coins."""
 
 from dataclasses import dataclass, replace
 

@@ -1,4 +1,4 @@
-"""Sums and means from shares modulo q, which tell something only when all are added up."""
+"""Sums and means from shares modulo q, which reveal something only when all are added up."""
 
 from dataclasses import dataclass, replace
 from itertools import pairwise

@@ -1,4 +1,4 @@
-"""Attack on counted bits by the number of ones, which is all that the view tells."""
+"""Attack on counted bits by the number of ones, which is all that the view reveals."""
 
 from collections.abc import Sequence
 from typing import cast

@@ -99,7 +99,7 @@ def counted_bits(
 
 
 def _first_share(honest: int, epsilon: float, delta: float, gamma: float) -> float:
-    """First reachable share of the sampling error among 1/8, 1/4, 1/2 and so on; a useless large one if none is."""
+    """First reachable share of the sampling error among 1/8, 1/4, 1/2, ...; a huge share if none is."""
     share = _FIRST_SHARE
     while _fewest(honest, epsilon, delta, gamma, share) is None and share < MOST_MESSAGES:
         share *= 2

@@ -78,7 +78,7 @@ class CountedBitsModel(BitSumModel):
 
     @property
     def guarantee(self) -> LocalDP:
-        """Trivial local guarantee: one person's messages before the shuffle tell the number of ones."""
+        """Trivial local guarantee: one person's messages before the shuffle reveal the number of ones."""
         return LocalDP(epsilon=math.inf)
 
     @property

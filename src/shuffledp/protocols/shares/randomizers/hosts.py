@@ -72,11 +72,11 @@ class Hosts(Described):
         return num_shares // self.number if self.pours else 1
 
     def told_buffers(self, num_shares: int) -> int:
-        """Number of a value's buffers in which colluding hosts tell the senders."""
+        """Number of a value's buffers in which colluding hosts reveal the senders."""
         return self.colluding * (1 if self.pours else num_shares // self.number)
 
     def may_fail(self, num_shares: int) -> str:
-        """Words for the part of the shuffling that may fail, if any, without harm to the statement."""
+        """Words on the amount of shuffling that may fail without harm to the statement."""
         each = num_shares // self.number
         if self.number == 1:
             return (
@@ -152,12 +152,12 @@ class HostedShareModel(ShareModel):
 
     @property
     def told_rounds(self) -> int:  # type: ignore[override]
-        """Number of rounds of one value in which colluding hosts tell the senders."""
+        """Number of rounds of one value in which colluding hosts reveal the senders."""
         return self.hosts.told_buffers(self.num_shares)
 
     @property
     def may_fail(self) -> str:  # type: ignore[override]
-        """Words for the part of the shuffling that may fail, if any, without harm to the statement."""
+        """Words on the amount of shuffling that may fail without harm to the statement."""
         return ShareModel.may_fail if self.hosts == Hosts() else self.hosts.may_fail(self.num_shares)
 
     @property

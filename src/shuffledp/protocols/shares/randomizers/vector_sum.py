@@ -141,7 +141,7 @@ class VectorSumModel(HostedShareModel, GaussianShareModel):
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """Remark on the number of releases that the guarantee covers, if several."""
+        """Remark on the number of releases that the guarantee covers; none for a single release."""
         if self.releases == 1:
             return ()
         return (

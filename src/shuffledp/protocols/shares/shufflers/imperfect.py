@@ -87,7 +87,7 @@ class ImperfectShuffleModel(ColludingShuffleModel):
         return (SwapWindows(sizes=(size,), costs=(self.imperfection,), people=self.num_users),)
 
     def position_laws(self) -> tuple[PositionLaw, ...]:
-        """Position law of the Mallows order: one place is likelier, all other places are equal.
+        """Position law of the Mallows order: one place is likelier, all other places are equally likely.
 
         Only if the order is not reordered and nobody colludes.
         """

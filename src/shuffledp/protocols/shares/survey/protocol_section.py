@@ -121,7 +121,7 @@ class ProtocolSection(MeanQuestion):
         """Randomizer with parameters from the section, the planned people, their shuffle and delta."""
 
     def analyzer(self, *, level: float, columns: tuple[str, ...]) -> Analyzer[Any]:
-        """Analyzer of the sum or the mean; of two named answers, with intervals that stay within 0 and 1 per person."""
+        """Analyzer of the sum or mean; for two named answers, intervals per person stay within 0 and 1."""
         del columns
         ends = (0.0, 1.0) if self.categories_of_answers else None
         return self.sums(statistic=self.statistic, level=level, ends=ends)
@@ -176,7 +176,7 @@ class ProtocolSection(MeanQuestion):
 
     @classmethod
     def planned(cls, epsilon0: float, numbers: Mapping[str, float]) -> dict[str, Any]:
-        """Keys of the table for a range, with noise that does not count on ``colluders``.
+        """Keys of the table for a range, with enough noise even without the ``colluders``.
 
         The ``colluders`` are counted among all ``people``.
         """
@@ -190,7 +190,7 @@ class ProtocolSection(MeanQuestion):
 
     @property
     def least_people(self) -> int:
-        """Fewest people whose noise is enough: the planned number, less the share that may stay away."""
+        """Fewest people whose noise is enough: the planned number minus the share that may stay away."""
         return int(self.randomizer().model.noise_users)
 
     @property
@@ -251,7 +251,7 @@ class HostedSection(ProtocolSection):
 
     @property
     def spread(self) -> Hosts:
-        """The hosts, as the randomizer's model describes them."""
+        """Hosts of the shuffles, in the form that the randomizer's model uses."""
         return Hosts(number=self.hosts, colluding=self.colluding_hosts, buffers=self.buffers)
 
 

@@ -145,7 +145,7 @@ class SplitAndMixSection(RangeOrTwoAnswers, HostedSection):
         return super(SplitAndMixSection, self).alternatives() if self.dimension == 1 else {}
 
     def read(self, answers: AnswerColumns) -> Read:
-        """Column of numbers in the range, or of lists of them.
+        """Column of numbers in the range, or of lists of such numbers.
 
         With ``l1_bounded`` the lists are of nonnegative numbers with a bounded sum.
         """
@@ -170,7 +170,7 @@ class SplitAndMixSection(RangeOrTwoAnswers, HostedSection):
 
     @property
     def _wanted(self) -> str:
-        """Words for the lists that fit."""
+        """Words for the requirements on a list of numbers."""
         numbers = "whole numbers" if self.integer else "finite numbers"
         if self.clips:
             return numbers

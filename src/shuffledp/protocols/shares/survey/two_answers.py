@@ -27,7 +27,7 @@ class RangeOrTwoAnswers(Ranged):
     categories: tuple[Category, ...] | None
 
     def check_two(self) -> None:
-        """Refuse categories unless they are two, and a range beside them unless it is from 0 to 1."""
+        """Refuse other than two categories, and a range beside categories that is not from 0 to 1."""
         if self.categories is None:
             return
         if len(self.categories) != 2:
@@ -38,7 +38,7 @@ class RangeOrTwoAnswers(Ranged):
                 raise invalid("left out with two categories, which count as 0 and 1", **{name: getattr(self, name)})
 
     def without_ends(self, table: dict[str, Any]) -> dict[str, Any]:
-        """Keys of the table, without the range where two answers are named, else without the missing categories."""
+        """Keys of the table, without the range of two named answers, or without missing categories."""
         absent = ("categories",) if self.categories is None else (*_ENDS, "integer")
         return {key: value for key, value in table.items() if key not in absent}
 

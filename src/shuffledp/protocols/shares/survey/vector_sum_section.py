@@ -140,7 +140,7 @@ class VectorSumSection(HostedSection):
 
     @classmethod
     def planned(cls, epsilon0: float, numbers: Mapping[str, float]) -> dict[str, Any]:
-        """Keys of the table for vectors of length 1, with noise that does not count on ``colluders``.
+        """Keys of the table for vectors of length 1, with enough noise even without the ``colluders``.
 
         The ``colluders`` are counted among all ``people``.
         """

@@ -66,7 +66,7 @@ def fewest_coins(shift: int, epsilon: float, delta: float) -> int:
 
 
 def _largest_difference(coins: int, shift: int, epsilon: float) -> int:
-    """Smallest count whose probability under the shift exceeds exp(epsilon) times its probability without it.
+    """Smallest count whose probability with the shift exceeds exp(epsilon) times that without the shift.
 
     It is found by bisection.
 
@@ -126,7 +126,7 @@ class _CountedBits(Theorem):
         return _least_epsilon(*_coins_and_shift(model), delta) + self.added(model)
 
     def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
-        """Delta of the coins, at epsilon less the loss by the buffer."""
+        """Delta of the coins, at epsilon minus the loss by the buffer."""
         left = epsilon - self.added(model) if self.applies(model, delta=0.5) else -1.0
         return shifted_binomial_delta(*_coins_and_shift(model), left) if left >= 0 else 1.0
 

@@ -72,7 +72,7 @@ class StratifiedEstimate(Estimate):
 
     @property
     def derived(self) -> tuple[Estimate, ...]:
-        """Further estimates: all that the estimate for all people brings, and then the regions' estimates, if any."""
+        """Further estimates: all derived from the estimate for all people, and the regions' where known."""
         return (*self.everybody.derived, *([] if self.regions is None else [self.regions]))
 
     def with_targets(self, names: tuple[str, ...]) -> "StratifiedEstimate":

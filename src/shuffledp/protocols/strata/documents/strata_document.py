@@ -54,7 +54,7 @@ class StrataDocument(FamilyDocument):
 
 
 def strata_sections(outcome: ColumnOutcome) -> Iterable[Section]:
-    """Estimates by region, and the strata; nothing for any other shuffle."""
+    """Sections on the estimates by region and on the strata; none for other shuffles."""
     stratified, shuffle = outcome.shuffle_result, outcome.model.shuffle
     if not isinstance(stratified, Stratified) or not isinstance(shuffle, StratifiedShuffleModel):
         return
@@ -91,7 +91,7 @@ def strata_plan_section(plan: StrataPlan, section: StratifiedSection, num_users:
 
 
 def _crowds(section: StratifiedSection, smallest: int, largest: int, num_strata: int) -> str:
-    """Words for the strata, and for the number of people who hide each other in each."""
+    """Words for the number of strata, and for the number of people who hide each other in a stratum."""
     sizes = count_of(smallest, "person", "people")
     if smallest < largest:
         sizes = f"{count(smallest)} to {count(largest)} people"
@@ -128,7 +128,7 @@ def _rounded(section: StratifiedSection, rounding: float, effect: float) -> str:
 
 
 def _regions(outcome: ColumnOutcome, stratified: Stratified, estimate: Estimate) -> Section:
-    """Section of all answers in all regions, as charts and rows; if too many, a choice that ignores estimates."""
+    """Section of all answers in all regions, as charts and rows; if too many, a choice without estimates."""
     name, scale = printable(str(stratified.section.by)), scale_of(outcome.release)
     people, overall, label = stratified.people, outcome.release.estimate, outcome.column.label
     targets, drawn_regions = len(overall.target), min(len(people), MOST_DRAWN)

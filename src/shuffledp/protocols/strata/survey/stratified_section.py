@@ -247,7 +247,7 @@ class StrataPlan(FamilyPlan):
 
 
 def _people(table: Table, by: str | None, sizes: Sequence[int]) -> NDArray[np.int64]:
-    """Number of people in each region, in the order of names; of all people without regions."""
+    """Number of people in each region, in the order of names; without regions, number of all people."""
     regions = np.zeros(len(table)) if by is None else table[by]
     _, region = np.unique(regions, return_inverse=True)
     return np.bincount(region, weights=sizes).astype(np.int64)
@@ -303,7 +303,7 @@ class Stratified(ShuffleResult):
 def inside_strata(
     section: ShufflerSection, by: Any = None, weight: Any = None, weight_classes: Any = WEIGHT_CLASSES
 ) -> ShufflerSection:
-    """Section of a task with these keys; ``section`` itself without a column.
+    """Section of a task with these keys; ``section`` itself without ``by`` and ``weight``.
 
     Raises:
         InvalidParameterError: for a key of the wrong type, another shuffle than the uniform one, or classes of no

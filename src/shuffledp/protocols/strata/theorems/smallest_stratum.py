@@ -99,7 +99,7 @@ class StrataUpper(Theorem):
         return best, [theorem for epsilon, theorem in found if epsilon == best][:1]
 
     def _least_or_most(self, found: Sequence[float] | Sequence[Floats]) -> Floats:
-        """Best of several bounds: the least upper bound, or the largest lower bound."""
+        """Best of several bounds: the smallest upper bound, or the largest lower bound."""
         return np.asarray(np.min(found, axis=0) if self.kind.promises else np.max(found, axis=0))
 
     def _applying(self, model: ProtocolModel, delta: float) -> list[Theorem]:
