@@ -1,4 +1,4 @@
-"""Accountant: the tightest theorem that applies to a protocol at a delta, and reasons why other theorems do not.
+"""Accountant: the tightest theorem for a protocol at a delta, and why each other theorem fails.
 
 Three recipes. A number, from a public description alone:
 
@@ -63,7 +63,7 @@ def account(
     published_only: bool = False,
     sharp: bool = False,
 ) -> PrivacyStatement:
-    """Statement with the tightest upper bound that some theorem proves on the privacy loss of everything released.
+    """Statement with the tightest proven upper bound on the privacy loss of everything released.
 
     Where no amplification theorem applies, or none does better, the answer is the local guarantee, and the statement's
     remarks say which theorem fails by which hypothesis.
@@ -223,10 +223,10 @@ def may_be_sharper(model: ProtocolModel, *, delta: float) -> bool:
 
 
 def why_not_sharper(model: ProtocolModel, *, delta: float) -> str:
-    """Reason why slow theorems, which take seconds, cannot sharpen the bound; "" if a slow theorem may.
+    """Reason why slow theorems cannot sharpen the bound; "" if a slow theorem may sharpen it.
 
-    It is the hypothesis that fails for the first slow theorem, which is about any randomizer; "" too if no bound is
-    loose.
+    Slow theorems take seconds. It is the hypothesis that fails for the first slow theorem, which is about any
+    randomizer; "" too if no bound is loose.
     """
     hidden = replace(model, shuffle=model.shuffle.worst_off)
     costly = (each.hypotheses(hidden, delta=delta) for each in SHARP_THEOREMS if each.is_costly)
@@ -267,13 +267,16 @@ def epsilon_of(guarantee: Guarantee) -> float:
 
 
 def _preference(guarantee: Guarantee, model: ProtocolModel) -> tuple[float, float]:
-    """Sort key that puts the best guarantee first. A gain in epsilon below one millionth is not worth a remainder."""
+    """Sort key that puts the best guarantee first: the smallest epsilon, then the smallest delta.
+
+    A gain on epsilon0 below one millionth is not worth a remainder.
+    """
     epsilon, epsilon0 = epsilon_of(guarantee), model.local.epsilon0
     return (epsilon0 if epsilon0 * (1 - 1e-6) <= epsilon <= epsilon0 else epsilon, getattr(guarantee, "delta", 0.0))
 
 
 def counting_honest(model: ProtocolModel, fraction: float) -> ProtocolModel:
-    """Protocol in which only the honest share of the people counts, their number rounded down.
+    """Protocol that counts only the honest share of the people, rounded down.
 
     What the others send is independent of the honest people's answers: it can be given to the analyst beside the
     shuffle.
@@ -303,7 +306,7 @@ def _who_is_counted(model: ProtocolModel, counted: ProtocolModel) -> tuple[str, 
 
 
 def nothing_known(model: ProtocolModel, where: str, *, delta: float) -> UnsupportedModelError:
-    """Error where no theorem applies at this delta, with the hypothesis that fails for the first related theorem."""
+    """Error that no theorem applies to this model, with the first hypothesis that fails."""
     reasons = _failing(model, delta, (each for each in THEOREMS if each.kind.promises and each.concerns(model)))[:1]
     return UnsupportedModelError(
         f"no theorem covers {model.local.kind!r} reports through a shuffle of kind {model.shuffle.kind!r} at {where}: "
@@ -312,7 +315,10 @@ def nothing_known(model: ProtocolModel, where: str, *, delta: float) -> Unsuppor
 
 
 def local_statement(model: ProtocolModel) -> PrivacyStatement:
-    """Local guarantee of all that one person sends, computed from the randomizer's own parameters."""
+    """Statement of the local guarantee for everything that one person sends.
+
+    It is computed from the randomizer's own parameters.
+    """
     return PrivacyStatement(
         guarantee=model.local.guarantee,
         kind=Kind.UPPER_BOUND if model.local.is_idealized else Kind.EXACT,
@@ -338,7 +344,7 @@ def _large_delta(statement: PrivacyStatement, num_users: int) -> tuple[str, ...]
 
 
 def _why_no_amplification(model: ProtocolModel, delta: float, found: Mapping[Theorem, Guarantee]) -> tuple[str, ...]:
-    """Reasons why no theorem amplified: the hypothesis that fails, or a result no smaller than epsilon0."""
+    """Reasons why no theorem proves amplification: failed hypotheses, or results of epsilon0 or more."""
     if model.num_users == 1:
         return ("There is no amplification by shuffling: a single report has no others to hide among.",)
     obstacle = model.shuffle.obstacle(model.local.epsilon0)

@@ -1,4 +1,4 @@
-"""Upper and lower bounds on the central epsilon of a protocol, and what each theorem gives or why it does not apply."""
+"""Upper and lower bounds on a protocol's central epsilon, and the finding of each theorem."""
 
 import math
 import time
@@ -166,7 +166,10 @@ class Examination:
 
     @property
     def amplification(self) -> float:
-        """Amplification factor: epsilon0 over the central epsilon; 1 without amplification, infinity for no loss."""
+        """Amplification factor: epsilon0 divided by the central epsilon; infinity if no privacy is lost.
+
+        It is 1 without amplification.
+        """
         return self.model.local.epsilon0 / self.epsilon_upper if self.epsilon_upper else math.inf
 
     @property

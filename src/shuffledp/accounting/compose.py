@@ -172,7 +172,7 @@ def _by_losses(
     profiles: Mapping[int, Theorem | None],
     published_only: bool,
 ) -> float:
-    """Epsilon of all releases together by adding up privacy losses, at most the limit."""
+    """Epsilon of all releases together from the sum of their privacy losses; at most ``limit``."""
     if limit == 0:
         return 0.0
     left_out = max(_LEFT_OUT * delta / (len(models) * num_releases), SMALLEST)
@@ -201,7 +201,7 @@ def _total(
     left_out: float,
     limit: float,
 ) -> float:
-    """Epsilon of all releases together, each model with its own theorem; at most the limit."""
+    """Epsilon of all releases together, with one theorem for each model; at most ``limit``."""
     found = loss_laws(theorems, models, left_out)
     if found is None:
         return limit

@@ -44,7 +44,7 @@ def gaussian_delta(mu: float, epsilons: Floats) -> Floats:
 
 
 def charge_of(model: ProtocolModel, *, remainder: float) -> float:
-    """Least mu that is certified for the charge (mu, d) of one release.
+    """Least certified mu of one release's Gaussian charge (mu, d), for a given remainder d.
 
     The release's curve is at most d + (1 - d) G_mu at every epsilon. The curve of a protocol bounds a function that is
     convex in exp(epsilon), so that between two points the chord bounds it; G_mu is convex too, so that its tangent lies
@@ -84,10 +84,10 @@ def charge_of(model: ProtocolModel, *, remainder: float) -> float:
 
 
 def pure_charge(epsilon: float) -> float:
-    """Least mu of any pure release of loss epsilon: 2 Phi^-1(e^epsilon / (1 + e^epsilon)); d is 0.
+    """Least charge mu that covers every pure release of loss epsilon; the remainder d is 0.
 
-    With a remainder delta it is this mu and d = delta, as such a release is post-processing of a response that is
-    revealed with chance delta (Kairouz, Oh, Viswanath 2015).
+    mu = 2 Phi^-1(e^epsilon / (1 + e^epsilon)). With a remainder delta it is this mu and d = delta, as such a release is
+    post-processing of a response that is revealed with chance delta (Kairouz, Oh, Viswanath 2015).
 
     Args:
         epsilon: in nats, 0 or more.
@@ -142,9 +142,9 @@ def epsilon_of_charges(squares: float, remainders: float, *, delta: float) -> fl
 
 
 def squares_within(cap: float, remainders: float, *, delta: float) -> float:
-    """Largest M (the sum of mu^2) that keeps all charged releases within a cap on epsilon; rounded down.
+    """Largest sum of squared charges mu^2 that keeps all releases within a cap on epsilon.
 
-    That is, D + (1 - D) G_sqrt(M)(cap) <= delta.
+    Rounded down. With M this sum, D + (1 - D) G_sqrt(M)(cap) <= delta.
 
     Args:
         cap: epsilon of all together, above 0.

@@ -40,7 +40,7 @@ def best_lower_bound(model: ProtocolModel, delta: float) -> PrivacyStatement | N
 def held_to_lower_bounds(
     promise: PrivacyStatement, model: ProtocolModel, *, epsilon: float, delta: float
 ) -> PrivacyStatement:
-    """Upper bound unchanged, after a check that no lower bound contradicts it.
+    """Statement of an upper bound, unchanged, after a check that no lower bound contradicts it.
 
     The check is made at its epsilon and delta; above 10^15 people none is made.
 
@@ -68,7 +68,7 @@ def held_to_lower_bounds(
 def lower_bound_beside(
     upper: PrivacyStatement, model: ProtocolModel, *, delta: float, releases: int = 1
 ) -> PrivacyStatement | None:
-    """Largest lower bound on the epsilon of one release, if above 0.
+    """Largest lower bound on one release's epsilon, as a statement; None if it is 0 or unknown.
 
     It holds for several releases too, which show at least as much.
 

@@ -121,7 +121,7 @@ INFORMATION: dict[str, Callable[[LocalModel], Information]] = {"ldp": _of_any, "
 
 
 def _epsilon(mu: float, delta: float) -> float:
-    """Epsilon of the Gaussian mechanism with this parameter."""
+    """Epsilon of the Gaussian mechanism with parameter mu, at a delta."""
 
     def gaussian_delta(epsilon: float) -> float:
         """Delta of the Gaussian mechanism: Phi(mu/2 - epsilon/mu) - exp(epsilon) Phi(-mu/2 - epsilon/mu)."""

@@ -54,7 +54,10 @@ class Theorem(ABC):
 
     @abstractmethod
     def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
-        """Central delta at this epsilon, non-increasing; if nothing is known, 1 (upper bound) or 0 (lower bound)."""
+        """Central delta at this epsilon; where unknown, 1 (upper bound) or 0 (lower bound).
+
+        It never grows with epsilon.
+        """
 
     def guarantee(self, model: ProtocolModel, *, delta: float) -> Guarantee:
         """Guarantee that the theorem gives at this delta."""
@@ -75,11 +78,17 @@ class Theorem(ABC):
         return not isinstance(model.local, SumModel)
 
     def explained(self, model: ProtocolModel, *, delta: float) -> tuple[Guarantee, tuple[str, ...]]:
-        """Guarantee, with remarks for a statement, for example on the people it is about."""
+        """Guarantee at this delta, with remarks for the theorem's statement.
+
+        A remark names, for example, the people that the guarantee is about.
+        """
         return self.guarantee(model, delta=delta), ()
 
     def may_gain(self, model: ProtocolModel, *, delta: float, known: float) -> bool:
-        """Whether a slow theorem can prove an epsilon noticeably below ``known``. Slow theorems take seconds."""
+        """Whether evaluating a slow theorem may give an epsilon noticeably below ``known``.
+
+        Slow theorems take seconds.
+        """
         return True
 
     def trust(self, model: ProtocolModel) -> tuple[Trust, ...]:
@@ -97,7 +106,7 @@ class Theorem(ABC):
         return self.stating(model, self.guarantee(model, delta=delta), delta=delta)
 
     def stating(self, model: ProtocolModel, guarantee: Guarantee, *, delta: float) -> PrivacyStatement:
-        """Statement with the given guarantee, which the theorem gave for this model and delta.
+        """Statement of a guarantee that the theorem gave for this model and delta.
 
         Raises:
             HypothesisError: if a hypothesis does not hold.
@@ -134,7 +143,10 @@ class Theorem(ABC):
         return hypotheses
 
     def where_hypotheses_hold(self, model: ProtocolModel, delta: float) -> float:
-        """Delta of a closed form, rounded up, if all hypotheses hold there; else 1, which promises nothing."""
+        """Rounded-up delta of a closed form if all hypotheses hold at this delta; else 1.
+
+        A delta of 1 promises nothing.
+        """
         stated = rounded_up(max(delta, SMALLEST))
         met = stated < 1 and all(hypothesis.holds for hypothesis in self.hypotheses(model, delta=stated))
         return stated if met else 1.0
@@ -160,7 +172,7 @@ def inside_unit(delta: float) -> float:
 
 
 def fake_senders(model: ProtocolModel, *, shuffled: bool = True) -> tuple[Hypothesis, ...]:
-    """Hypothesis: fake senders send at most the number of reports that the model counts; empty if it counts none.
+    """Hypothesis: fake senders send at most the number of reports that the model assumes.
 
     No hypothesis where no senders are fake. Where others hide an answer, what is in fake reports does not depend on it.
     """
@@ -327,10 +339,10 @@ class EvaluatedTheorem(Theorem):
 
 
 class LocalOnly(Theorem):
-    """Local guarantee carried over to the release, which is computed from reports alone (post-processing).
+    """Local guarantee, which the release keeps because it is computed from reports alone.
 
-    Nobody but one's own device is trusted. Where the local guarantee is empty this says nothing: reports that mean
-    nothing alone may well be private together.
+    This is post-processing. Nobody but one's own device is trusted. Where the local guarantee is empty this says
+    nothing: reports that mean nothing alone may well be private together.
     """
 
     id = "local-dp"
@@ -338,7 +350,7 @@ class LocalOnly(Theorem):
     is_vectorized = True
 
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
-        """Hypotheses: a finite epsilon0, and a local delta within the delta asked for."""
+        """Hypotheses: a finite epsilon0, and a local delta of at most ``delta``."""
         local, requirement = model.local.guarantee, f"a local delta of at most {delta:g}"
         return (
             Hypothesis("local-guarantee", "a finite epsilon0", f"epsilon0={local.epsilon:.6g}", not local.is_trivial),
@@ -350,7 +362,7 @@ class LocalOnly(Theorem):
         return model.local.epsilon0
 
     def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
-        """Local delta from epsilon0 on; below it, the delta of binary randomized response. That is the worst case."""
+        """Local delta from epsilon0 on; a worst-case delta by binary randomized response below epsilon0."""
         return float(self.curve(model, epsilons=np.array([epsilon]))[0])
 
     def curve(self, model: ProtocolModel, *, epsilons: Floats) -> Floats:
@@ -366,7 +378,10 @@ class LocalOnly(Theorem):
         return np.asarray(np.minimum(local.delta + (1 - local.delta) * below * ROUND_UP, 1.0))
 
     def guarantee(self, model: ProtocolModel, *, delta: float) -> Guarantee:
-        """Guarantee with the local epsilon0 and the local delta (0 if pure), which is at most the delta asked for."""
+        """Central guarantee with the local epsilon0 and the local delta (0 for a pure randomizer).
+
+        The local delta is at most the delta asked for.
+        """
         local = model.local.guarantee
         return CentralDP(epsilon=local.epsilon, delta=local.delta, neighbors=local.neighbors)
 

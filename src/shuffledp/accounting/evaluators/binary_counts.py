@@ -42,7 +42,7 @@ class BinaryCounts:
     users: int
 
     def epsilon(self, delta: float) -> float:
-        """Least epsilon at which the delta of every data set is at most the given one; rounded up."""
+        """Least epsilon, rounded up, at which the delta of every data set is at most ``delta``."""
         guess = gaussian_epsilon(2 * math.sinh(self.epsilon0 / 2) / math.sqrt(self.users), delta)
         return smallest_below(self.delta, level=delta, limit=self.epsilon0, guess=guess)
 
@@ -94,7 +94,10 @@ class _Report:
 
 
 class _TiltedCounts:
-    """Tilted law of the count T of ones for each number m of others who hold 1, with its chances near the mean."""
+    """Tilted law of the count of ones, for each number of other people who hold 1.
+
+    T is the count of ones, and m the number of other people who hold 1. Chances are evaluated near the mean of T.
+    """
 
     def __init__(self, epsilon0: float, *, tilt: float, others: int) -> None:
         lie, truth = 1 / (1 + math.exp(epsilon0)), 1 / (1 + math.exp(-epsilon0))
@@ -114,7 +117,7 @@ class _TiltedCounts:
         self.kernel = np.stack([weights, above, weights * self.turns[1], above * self.turns[1]])
 
     def _frequencies(self, ones: Floats) -> Floats:
-        """Frequencies needed to evaluate the laws of T for these values of m.
+        """Frequencies at which the characteristic functions of the counts of ones are evaluated.
 
         Those of the first and the last m suffice for all between.
         """
@@ -130,17 +133,18 @@ class _TiltedCounts:
             yield min(first, self.others + 1 - self.block) + np.arange(self.block, dtype=np.float64)
 
     def spreads(self, ones: Floats) -> Floats:
-        """Variance of T for each m."""
+        """Variance of the count of ones, for each number of other people who hold 1."""
         return np.asarray(ones * self.one.variance + (self.others - ones) * self.zero.variance)
 
     def places(self, ones: Floats) -> Floats:
-        """Mean count of ones, rounded down to an integer k, for each m."""
+        """Mean count of ones, rounded down to k, for each number of other people who hold 1."""
         return np.asarray(np.floor(ones * self.one.chance + (self.others - ones) * self.zero.chance))
 
     def chances(self, ones: Floats) -> Floats:
-        """Tilted chances of k, of more than k, of k + 1, and of more than k + 1 ones.
+        """Tilted chances of k ones, of more than k, of k + 1, and of more than k + 1 ones.
 
-        Four rows, for each m. In those of more, each count that is i above has a factor of r^-i.
+        k is the rounded mean count (`places`). Four rows, for each m. In those of more, each count that is i above has
+        a factor of r^-i.
         """
         frequencies, places, rest = self._frequencies(ones), self.places(ones), self.others - ones[-1]
         used, turns = slice(len(frequencies)), (places - places[0]).astype(np.int64)

@@ -46,7 +46,7 @@ class Blocks:
 
 
 def binomial_blocks(trials: int, chance: float, *, outside: float, num_blocks: int) -> Blocks:
-    """Binomial law in at most ``num_blocks`` blocks, without a probability of at most ``outside``.
+    """Binomial law in at most ``num_blocks`` blocks, which leave out at most the chance ``outside``.
 
     By Chernoff's bound. The chance is above 0. A window of no more counts than blocks is cut into single ones.
     """
@@ -101,10 +101,10 @@ def _edges(low: int, middle: int, high: int, num_blocks: int, reach: float) -> F
 
 
 def block_masses(edges: Floats, trials: int, chance: float) -> tuple[Floats, Floats]:
-    """Probability of each block of counts, found as a difference, and the size of the two terms, to bound its error.
+    """Probability of each block of counts, as a difference of tails, and the sum of the two tails.
 
-    The size is that of the terms that were subtracted to find the probability. Edges ascend from 0 to trials + 1; one
-    of them, or the gap between two, is near the mean.
+    The sum bounds the rounding error. Edges ascend from 0 to trials + 1; one of them, or the gap between two, is near
+    the mean.
     """
     odds = chance / (1 - chance)
     center = min(int(np.searchsorted(edges, math.floor(trials * chance))), len(edges) - 1)
@@ -196,7 +196,7 @@ def tail_ratio(counts: Floats, trials: Floats | float, odds: float) -> Floats:
 
 
 def _reach(counts: Floats, rest: Floats, odds: float) -> Floats:
-    """Place where the integrand has fallen by e^-38, or just beyond.
+    """Point where the integrand has fallen to e^-38 of its value at 0, or slightly beyond.
 
     By Newton's method from the right, for a concave logarithm.
     """

@@ -1,6 +1,6 @@
-"""Privacy loss of one answer among clones: reports that look like it.
+"""Privacy loss of one answer among clones, evaluated from above at any number of people.
 
-It is evaluated from above, at any number of people.
+Clones are reports of other people that look like the answer or like its substitute.
 
 **A pair.** Of n - 1 other reports each is a clone with chance q; half of the C clones, at random, look like one answer
 and half like the other. With E = exp(epsilon0), e = exp(epsilon), N = C + 1 and k = floor(N (E - e) / ((E - 1) (e +
@@ -97,7 +97,7 @@ class ClonePair:
         return min(float(law.most @ deltas) * (1 + error) + law.outside + SMALLEST, 1.0)
 
     def given(self, clones: Floats, epsilon: float) -> tuple[Floats, float, Floats]:
-        """Probability, gain and loss for each number of clones, whose delta is the probability times (gain - loss)."""
+        """Probability, gain and loss for each number of clones; delta is probability * (gain - loss)."""
         short = math.expm1(epsilon - self.epsilon0)
         gain = -short / (1 + math.exp(-self.epsilon0))
         share = short / math.expm1(-self.epsilon0) * math.exp(-epsilon) / (1 + math.exp(-epsilon))
@@ -126,11 +126,11 @@ class CountCells:
 
     @property
     def nodes(self) -> Floats:
-        """Nodes for `chords`: values of B, namely 0 and the ends of the cells."""
+        """Counts at which `chords` needs a curve's values: 0 and the ends of the cells."""
         return np.unique(np.concatenate([[0.0], self.lows, self.ends]))
 
     def chords(self, values: Floats) -> float:
-        """Upper bound on the expectation of a falling convex curve of B, given its values at the nodes."""
+        """Upper bound on the mean of a falling convex curve of the count, from its values at `nodes`."""
         low, end = (values[np.searchsorted(self.nodes, ends)] for ends in (self.lows, self.ends))
         share = (self.mean_least - self.lows) / np.maximum(self.ends - self.lows, 1.0)
         return float(self.most @ (low * (1 - share) + end * share)) + self.outside * float(values[0])
@@ -191,11 +191,11 @@ def excess(trials: Floats, chance: float, level: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class FourAtoms:
-    """Joint law of how many messages are of three kinds, A, B and D; a fourth kind is all others. B and D are in cells.
+    """Joint law of the counts A, B and D of three kinds of messages, with B and D in cells.
 
-    For each of the numbers B at which the cells of ``outer`` end, ``seconds``, there are numbers D in a row of
-    ``thirds``, and in ``weights`` their shares of the law of D given B. A message that is neither B nor D is A with
-    this ``chance``.
+    All other messages are a fourth kind. For each of the numbers B at which the cells of ``outer`` end, ``seconds``,
+    there are numbers D in a row of ``thirds``, and in ``weights`` their shares of the law of D given B. A message that
+    is neither B nor D is A with this ``chance``.
     """
 
     outer: CountCells
@@ -259,9 +259,9 @@ def _hats(trials: Floats, chance: float, outside: float, num_cells: int) -> tupl
 
 
 def _masses(counts: Floats, trials: Floats, chance: float) -> tuple[Floats, Floats]:
-    """Probability from each count to just before the next, found as a difference, and the size of the terms.
+    """Probability from each count until the next, and the size of the terms subtracted to find it.
 
-    The size is that of the terms that were subtracted to find the probability.
+    The next count is excluded.
     """
     mean = np.floor(trials * chance)
     lower = _tail_from(np.maximum(trials - counts + 1, trials - mean), trials, 1 - chance)
@@ -286,7 +286,7 @@ def _tail_from(counts: Floats, trials: Floats, chance: float) -> Floats:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LimitedVariation:
-    """Randomizers of loss epsilon0 with a total variation of at most beta between two inputs' laws.
+    """Randomizers of loss epsilon0 with a total variation of at most beta between two inputs.
 
     In units of a blanket w, (R(x), R(x')) has the atoms (E, 1) and (1, E) with mass m = beta / (E - 1) each, and (E, E)
     with mass (1 - m (1 + E)) / E. With A, B, D the numbers of each among n messages,

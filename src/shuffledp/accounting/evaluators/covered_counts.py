@@ -39,9 +39,9 @@ _MOST_NODES = 400  # of a curve
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BinaryChannel:
-    """Binary channel: the chances of a report of 1, and of 0 (``nots``), for each of the two answers.
+    """Binary channel: the chances of reports 1 and 0 for each of two answers.
 
-    The first answer has the larger chance of 1.
+    The chances of a report of 0 are ``nots``. The first answer has the larger chance of 1.
     """
 
     chances: tuple[float, float]
@@ -49,7 +49,7 @@ class BinaryChannel:
 
     @property
     def mirrored(self) -> "BinaryChannel":
-        """Same channel with outputs and answers exchanged, to evaluate the other direction."""
+        """Channel with its outputs and its answers exchanged, to evaluate the other direction."""
         return BinaryChannel(chances=self.nots[::-1], nots=self.chances[::-1])
 
     @property
@@ -76,7 +76,7 @@ class BinaryChannel:
 
 
 def symmetric_channel(epsilon0: float) -> BinaryChannel:
-    """Channel of binary randomized response of this loss."""
+    """Channel of binary randomized response with local loss ``epsilon0``."""
     odds = math.exp(-epsilon0)  # of a lie
     truth, lie = 1 / (1 + odds), odds / (1 + odds)
     return BinaryChannel(chances=(truth, lie), nots=(lie, truth))
@@ -94,12 +94,12 @@ class CoveredCounts:
     limit: float
 
     def epsilon(self, delta: float) -> float:
-        """Least epsilon, to a tolerance, at which the delta of every data set is at most the given one."""
+        """Least epsilon, to a tolerance, at which the delta of every data set is at most ``delta``."""
         guess = gaussian_epsilon(math.sqrt(self.channel.information / self.users), delta)
         return smallest_below(self.delta, level=delta, limit=self.limit, guess=guess, tolerance=_CLOSE)
 
     def delta(self, epsilon: float) -> float:
-        """Largest delta over all data sets, rounded up; 0 from the limit on."""
+        """Largest delta over all data sets, rounded up; 0 at an epsilon of ``limit`` or more."""
         return self.sides(epsilon)[1]
 
     def sides(self, epsilon: float, *, tolerance: float | None = None) -> tuple[float, float]:
@@ -128,7 +128,7 @@ class CoveredCounts:
         return min(max(float(side._above(epsilon, edges[:-1], edges[1:]).max()) for side in self._directions()), 1.0)
 
     def curve(self, epsilons: Floats) -> Floats:
-        """Upper bound on delta at many epsilons, as `in_blocks` finds it.
+        """Upper bound by `in_blocks` on the largest delta over all data sets, at many epsilons.
 
         Of more than 400 epsilons it is evaluated at 400, with chords over exp(epsilon) between them.
         """
@@ -174,7 +174,7 @@ class CoveredCounts:
 
 
 def _edges(users: int, blocks: int) -> Floats:
-    """First data set of each of ``blocks`` equal blocks; the number of all data sets comes last."""
+    """Edges of at most ``blocks`` equal blocks of data sets, ascending from 0."""
     return np.unique(np.floor(np.linspace(0, users, min(blocks, users) + 1)))
 
 

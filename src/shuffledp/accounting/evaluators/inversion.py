@@ -37,7 +37,7 @@ _CHERNOFF = np.geomspace(0.25, 64.0, 17)
 
 @dataclass(frozen=True, slots=True)
 class _Tilted:
-    """Discrete variable tilted by exp(tilt * value), and the sum of n copies of it.
+    """Discrete variable tilted by exp(tilt * value), and the sum of n independent copies of it.
 
     ``masses`` are the probabilities of ``values``, none of them 0, before tilting, and ``weights`` after it;
     ``log_growth`` is n log E[exp(l G)], ``unit`` the relative error of a sum over the atoms, ``still`` the chance after
@@ -97,7 +97,7 @@ def mean_positive_part(
 
 
 def _tilted(values: Floats, masses: Floats, users: int, errors: Floats) -> _Tilted:
-    """Tilted variable, its tilt at the saddle point of the integrand on the real line.
+    """Variable tilted to the saddle point of the integrand on the real line.
 
     The tilt l is near the saddle of log E[exp(l S); not all 0] - 2 log l, where the integrand is least for real l. Any
     tilt would do; a close one keeps terms of the sum from cancelling. So bisection stops early.
@@ -236,7 +236,7 @@ def _aliasing(tilted: _Tilted, variance: float, period: float, spread: float) ->
 
 
 def _chernoff(tilted: _Tilted, variance: float, slopes: Floats, distance: float) -> float:
-    """Chernoff bound on the chances that the tilted S + T is beyond j distances, summed over j >= 1.
+    """Sum of Chernoff bounds on the chances that the tilted S + T is beyond 1, 2, ... distances.
 
     Above 0 for slopes above 0, below 0 for slopes below 0.
     """

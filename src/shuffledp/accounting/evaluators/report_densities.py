@@ -43,7 +43,7 @@ class ReportLaw:
 
     @property
     def swapped(self) -> "ReportLaw":
-        """Same law with the two inputs exchanged."""
+        """Report law with the two inputs exchanged."""
         return ReportLaw(self.second, self.first, self.mass, self.alone_second, self.alone_first)
 
     @property
@@ -57,7 +57,7 @@ class ReportLaw:
         return float(self.mass @ (self.first - self.second) ** 2)
 
     def deltas(self, epsilon: float, users: int, *, tolerance: float = 1e-4) -> tuple[float, float]:
-        """Lower and upper bound on delta, to a tolerance.
+        """Lower and upper bound on delta at an epsilon among this number of users, to a tolerance.
 
         It is E[(G_1 + ... + G_n)_+] / n, plus the reports that stand alone. With P = P' + P'' the laws of the histogram
         with the victim's report among those that stand alone or not, (P - e Q)_+ <= (P' - e Q')_+ + (P'' - e Q'')_+.
@@ -72,7 +72,7 @@ class ReportLaw:
 
 
 def two_level_blanket(*, epsilon0: float, share: float, overlap: float) -> ReportLaw:
-    """Law of a two-density randomizer for two inputs against its largest blanket, for an upper bound.
+    """Report law of a two-density randomizer against its largest blanket, for an upper bound.
 
     R(z) has the density E v on a set of base mass c = ``share`` that depends on z, and v elsewhere, v = 1/(1 + c
     (E-1)); so w = v times the base measure is below them all. ``overlap`` is what two sets have in common, at least 0
@@ -306,7 +306,7 @@ class LawFamily:
 
     @property
     def _most_telling(self) -> list[ReportLaw]:
-        """Report laws, the largest Fisher constant first.
+        """Report laws in descending order of their Fisher constants.
 
         So a rough bound is mostly enough for the later ones.
         """
@@ -316,7 +316,7 @@ class LawFamily:
         return law.deltas(epsilon, self.users, tolerance=math.inf)
 
     def _may_exceed(self, law: ReportLaw, epsilon: float, delta: float) -> bool:
-        """Whether the pair's delta may exceed the given one.
+        """Whether the delta of one pair of inputs may exceed ``delta`` at an epsilon.
 
         Upper bounds of growing precision are tried; the first mostly decides.
         """

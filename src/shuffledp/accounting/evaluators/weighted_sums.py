@@ -28,7 +28,7 @@ _NEGLIGIBLE = 45.0  # minus the logarithm of a modulus below which a frequency n
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class WeightedSum:
-    """Weighted sum S of independent copies of G, plus a shift.
+    """Weighted sum S of independent copies of a discrete variable G, plus a shift.
 
     For each class it has the weight times ``counts`` copies. ``values`` of G have probabilities ``masses``, which sum
     to at most 1 (the rest is on 0), and may be wrong by ``errors``; ``weights`` are above 0, and the ``shift`` is from
@@ -88,7 +88,10 @@ class WeightedSum:
         return math.exp((low + high) / 2) / largest
 
     def _grown(self, tilt: float) -> tuple[Floats, Floats]:
-        """Masses times exp(tilt * weight * value) for each class, and the generating function of each class."""
+        """Tilted masses and the generating function at a tilt, for each class of copies.
+
+        The masses are multiplied by exp(tilt * weight * value).
+        """
         powers = tilt * np.outer(self.weights, self.values)
         return self.masses * np.exp(powers), 1 + np.expm1(powers) @ self.masses
 

@@ -20,7 +20,10 @@ Rows = tuple[tuple[float, ...], ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchedLosses:
-    """Evaluator of a swap bound by a search; delta is 0 from epsilon0 (``limit``) on."""
+    """Evaluator of a swap bound by searches for the least epsilon or delta.
+
+    Delta is 0 from epsilon0 (``limit``) on.
+    """
 
     searched_epsilon: Callable[[float], float | None]
     searched_delta: Callable[[float], float]
@@ -51,7 +54,7 @@ def channel_delta(rows: Rows, users: int, epsilon: float) -> float:
 
 @remembered(_MOST_REMEMBERED)
 def private_epsilon(epsilon0: float, users: int, delta: float) -> float | None:
-    """Epsilon of any randomizer of this local loss among this many people; None if the search fails."""
+    """Central epsilon proved for every randomizer of loss ``epsilon0``; None if the search fails."""
     others = users - 1
     guess = 1.02 * gaussian_epsilon(math.sqrt(information(epsilon0) / others), delta)
     found = least_epsilon(
@@ -67,14 +70,14 @@ def private_epsilon(epsilon0: float, users: int, delta: float) -> float | None:
 
 @remembered(_MOST_REMEMBERED)
 def private_delta_at(epsilon0: float, users: int, epsilon: float) -> float:
-    """Delta of any randomizer of this local loss among this many people; 1 if the search fails."""
+    """Central delta proved for every randomizer of loss ``epsilon0``; 1 if the search fails."""
     others = users - 1
     found = least_delta(private_bound(epsilon0, others), epsilon, _start(epsilon0, others, epsilon), others=others)
     return 1.0 if found is None else found.delta
 
 
 def private_bound(epsilon0: float, others: int) -> DeltaBound:
-    """Swap bound for any randomizer of this local loss, with this number of other people."""
+    """Swap bound for every randomizer of loss ``epsilon0``, with this number of other people."""
 
     def bound(epsilon: float, choices: Choices, *, roughly: bool = False) -> float | None:
         return private_delta(epsilon0=epsilon0, others=others, epsilon=epsilon, choices=choices, roughly=roughly)

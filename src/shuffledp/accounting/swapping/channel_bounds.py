@@ -48,7 +48,7 @@ class SwapChannel:
         return sorted(found, key=self._telling, reverse=True)
 
     def epsilon(self, delta: float, *, limit: float) -> float | None:
-        """Epsilon below ``limit`` at which the bound of every pair is at most delta; None if a pair has none."""
+        """Epsilon at which every pair's bound is at most delta; None if not found below ``limit``."""
         epsilon, choices = 0.0, None
         for pair in self.pairs:
             bound = partial(self.delta_of, pair)
@@ -135,7 +135,7 @@ class SwapChannel:
 
 
 def _alike(reports: ReportClass, reservoir: Reservoir, other: ReportClass, seen: Reservoir) -> bool:
-    """Whether two inputs have the same laws up to rounding.
+    """Whether two inputs give equal report laws and reservoirs, up to rounding.
 
     Inputs of unary encodings, for example, differ in the order of multiplications only.
     """

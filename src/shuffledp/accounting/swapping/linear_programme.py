@@ -13,7 +13,9 @@ _NOTHING = 1e-9  # least cost of a weight, as a share of the dearest row's cost,
 
 
 def least_cost(rows: Floats, costs: Floats) -> Floats | None:
-    """Nonnegative weights c with nearly ``rows @ c >= 1``, at nearly the least cost; None if none are found.
+    """Nonnegative weights of nearly the least cost with ``rows @ weights >= 1``; None if not found.
+
+    The inequalities hold nearly, not exactly.
 
     Args:
         rows: coefficients, shape (rows, weights).

@@ -63,15 +63,15 @@ def private_delta(
 
 
 def _at(reservoir: Reservoir, found: Majorant) -> float:
-    """Smallest total of the reservoir for this majorant, over the least number k_0 of draws for which it is used.
+    """Smallest total Pr[K < k_0] + E[m; K >= k_0] of the reservoir over k_0, for one majorant m.
 
-    That is, Pr[K < k_0] + E[m; K >= k_0]. The best k_0 may depend on W.
+    The majorant is used from k_0 draws on. The best k_0 may depend on W.
     """
     return float(reservoir.totals([(found, reservoir)]).min())
 
 
 def _reservoir(epsilon0: float, donors: int, start: float, end: float) -> Reservoir:
-    """Reservoir that hides the victim least, over all W between exp(start) and exp(end)."""
+    """Reservoir that is the worst for the victim, over all W from exp(start) to exp(end)."""
     least, most = math.exp(start), math.exp(min(end, 0.0) + epsilon0)
     share = min(max(-math.expm1(start) / (most - least), 0.0), 1.0)
     return Reservoir(
@@ -98,7 +98,7 @@ def _over_cells(bound: Callable[[float, float], float], epsilon0: float) -> floa
 
 
 def _costs(epsilon0: float, donors: int) -> Callable[[Floats], Floats]:
-    """Function that gives, for exponents of a majorant, the logarithm of each exponential's cost.
+    """Function from a majorant's exponents to the logarithm of each exponential's cost.
 
     The cost is its mean at the likely W, plus a small share at other W.
     """
@@ -121,7 +121,7 @@ def start_choices(*, epsilon0: float, others: int, epsilon: float) -> Choices:
 
 
 def information(epsilon0: float) -> float:
-    """Largest chi-squared information of randomized response among people who agree.
+    """Largest chi-squared information of randomized response among people who all hold one value.
 
     With two or three values.
     """

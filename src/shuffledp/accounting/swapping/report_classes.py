@@ -17,7 +17,7 @@ ROUNDING = 1e-14  # relative difference of values that are the same but for the 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ReportClass:
-    """Class of laws of g, the evidence of another person's report; all laws have the same ``values`` and mean 0.
+    """Class of laws of the evidence g in another person's report, with common values and mean 0.
 
     The worst law counts.
 
@@ -88,7 +88,7 @@ def any_private(epsilon0: float, epsilon: float) -> ReportClass:
 
 
 def one_law(first: Floats, second: Floats, other: Floats, reservoir: Floats, epsilon: float) -> ReportClass:
-    """Class of one report law, for a person with input z.
+    """Class of one report law, for another person who holds input z.
 
     The victim's inputs x and x' are told apart against it.
 

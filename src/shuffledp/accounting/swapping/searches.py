@@ -36,7 +36,7 @@ class Choices:
 
 
 class DeltaBound(Protocol):
-    """Function that bounds delta at an epsilon; None if the given choices give no bound."""
+    """Function from an epsilon and free choices to a bound on delta; None if no bound results."""
 
     def __call__(self, epsilon: float, choices: Choices, *, roughly: bool = False) -> float | None:
         """Bound on delta; with ``roughly``, a number that serves only to compare choices."""
@@ -106,7 +106,7 @@ def _lowest(bound: DeltaBound, epsilon: float, start: Choices, others: int, delt
 
 
 def _settled(bound: DeltaBound, epsilon: float, choices: Choices, delta: float, limit: float) -> Found | None:
-    """Result at an epsilon where the whole bound was evaluated and is just at most delta."""
+    """Result at the least epsilon tried whose whole bound is at most delta; None if none is found."""
     best: Found | None = None
     before: tuple[float, float] | None = None
     slope = choices.rate * math.exp(epsilon)  # approximate slope of ln delta

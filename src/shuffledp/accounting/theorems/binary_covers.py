@@ -29,7 +29,7 @@ _MOST_USERS = 10**15
 
 
 def _channel(local: LocalModel) -> BinaryChannel | None:
-    """Binary channel of a report, the larger chance first; None for reports of another channel.
+    """Binary channel of a report, the larger chance of 1 first; None if there is no such channel.
 
     None as well where both inputs tell the same.
     """

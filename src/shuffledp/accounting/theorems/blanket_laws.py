@@ -82,7 +82,7 @@ class LawTheorem(Theorem):
         return (*super().hypotheses(model, delta=delta), *_moderate(model, delta), *special)
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
-        """Epsilon at which the upper bound is at most delta, or the lower bound exceeds it.
+        """Epsilon at which the upper bound is at most delta, or the lower bound exceeds delta.
 
         To about six digits.
         """
@@ -92,7 +92,7 @@ class LawTheorem(Theorem):
         return family.epsilon_above(delta * (1 - _GUARD)) if self.kind.promises else family.epsilon_below(delta)
 
     def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
-        """Largest delta over the family of laws: an upper or a lower bound, as the theorem is."""
+        """Upper or lower bound on the largest delta over the family of laws, by the theorem's kind."""
         if not self.applies(model, delta=_ANY_DELTA):
             return 1.0 if self.kind.promises else 0.0
         return self._delta(self.family(model), epsilon, tolerance=1e-4)
@@ -154,7 +154,10 @@ def _moderate_or_infinite(model: ProtocolModel) -> Hypothesis:
 
 
 def _own_law(model: ProtocolModel) -> Hypothesis:
-    """Hypothesis: the reports do not have two levels of density without overlap, which other theorems cover."""
+    """Hypothesis: two density levels without overlap do not describe the report law.
+
+    Other theorems cover laws of two levels without overlap.
+    """
     shape = model.local.two_level
     requirement = "a law that two levels without overlap do not describe"
     value = "other reports" if shape is None else f"two levels with overlap={shape.overlap:.6g}"
@@ -162,7 +165,7 @@ def _own_law(model: ProtocolModel) -> Hypothesis:
 
 
 def _channel_from(least: float) -> Premise:
-    """Premise: a small channel without positive probabilities below ``least``."""
+    """Premise: a small channel whose positive probabilities are all at least ``least``."""
 
     def small(model: ProtocolModel) -> Hypothesis:
         matrix = small_channel(model.local, most_inputs=_MOST_INPUTS)
@@ -284,7 +287,7 @@ class BlanketLaplace(LawTheorem):
     special_premises = (_laplace_noise, moderate_epsilon0)
 
     def family(self, model: ProtocolModel) -> LawFamily:
-        """Report law, just one: exchanging the two inputs changes nothing."""
+        """Report law in one direction, since exchanging the two inputs changes nothing."""
         law = _laplace_law(model, laplace_blanket, discrete_laplace_blanket)
         return LawFamily((law,), model.num_users, model.local.epsilon0)
 

@@ -1,4 +1,4 @@
-"""Messages with uniform answers that hide one true message: exact counts of two answers.
+"""Privacy loss of one true message among messages with uniform answers, by counts of two answers.
 
 One message holds the answer x or y, on top of S messages with one of both from all blankets, each of which is x or y
 with chance 1/2. So the number of x among S + 1 messages is 1 + Bin(S, 1/2) in one world, and Bin(S, 1/2) in the other;
@@ -22,7 +22,7 @@ _MOST_DELTA = 1 - 1e-9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HiddenMessage:
-    """One message hidden among other messages with one of two answers.
+    """Message of one person, hidden among other messages that hold one of two answers.
 
     ``truth`` is the chance that the message depends on the answer.
     """
@@ -31,7 +31,7 @@ class HiddenMessage:
     truth: float
 
     def epsilon(self, delta: float) -> float:
-        """Least epsilon at which the delta of the hidden message is at most the given one."""
+        """Least epsilon at which the delta of the hidden message is at most ``delta``."""
         return self.pair.epsilon(min(delta / self.truth, _MOST_DELTA))
 
     def delta(self, epsilon: float) -> float:
@@ -76,7 +76,7 @@ class BlanketMessages(EvaluatedTheorem):
     guard = 1e-9
 
     def concerns(self, model: ProtocolModel) -> bool:
-        """Whether people also send messages that say nothing about their answers."""
+        """Whether people also send messages that do not depend on their answers."""
         return isinstance(model.local, BlanketModel)
 
     def trust(self, model: ProtocolModel) -> tuple[Trust, ...]:

@@ -51,7 +51,7 @@ class ClonePairTheorem(EvaluatedTheorem):
 
 
 class PairFMT21(ClonePairTheorem):
-    """Pair of clones of the 2021 closed form, evaluated: another report is a clone with probability exp(-epsilon0).
+    """Evaluated pair of clones of the 2021 closed form; clones have probability exp(-epsilon0).
 
     That probability is q. By local privacy R(z) >= (R(x) + R(x')) / (2 E) for all answers x, x', z, whatever R is at
     this place and after these earlier reports; that half of a clone lies on either side is all that the analyst cannot
@@ -66,7 +66,7 @@ class PairFMT21(ClonePairTheorem):
 
 
 class StrongPair(ClonePairTheorem):
-    """Pair of clones of the 2023 closed form, evaluated: another report is a clone with probability 2 / (E + 1).
+    """Evaluated pair of clones of the 2023 closed form; clones have probability 2 / (E + 1).
 
     That probability is q. For many people, no parameter mu of a Gaussian limit that depends on epsilon0 and n alone is
     more than 15.5 % below its own. At a fixed delta the ratio of epsilons can be a little larger: 1.168 was seen
@@ -127,7 +127,7 @@ class _ApproximatePair(ClonePairTheorem):
         """Charge: the amount that the local remainders add to delta."""
 
     def least(self, model: ProtocolModel) -> float:
-        """Smallest delta that the theorem can state without the charge; 0 here, larger in some subclasses."""
+        """Smallest delta that the theorem can state before adding the charge; 0 unless overridden."""
         return 0.0
 
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:

@@ -142,7 +142,7 @@ class ClosedFormFMT23(Theorem):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Loss:
-    """Random variable L of privacy amplification, for a blanket of mass gamma.
+    """Random variable L of a blanket bound: its range, variance and blanket mass gamma.
 
     Its mean is 1 - exp(epsilon). It lies between ``least`` and ``most``, and its variance is at most ``variance``.
     """
@@ -193,7 +193,10 @@ class _BlanketBound(Theorem):
 
     @abstractmethod
     def _of_each(self, loss: _Loss, drift: float) -> tuple[float, float]:
-        """Coefficients c and d of a bound c exp(-d m) on E[(L_1 + ... + L_m)_+]. ``drift`` is minus the mean of L."""
+        """Coefficients c and d of a bound c exp(-d m) on E[(L_1 + ... + L_m)_+].
+
+        ``drift`` is minus the mean of L.
+        """
 
 
 class HoeffdingBalle19(_BlanketBound):

@@ -1,4 +1,4 @@
-"""k-ary randomized response in which people choose their own local loss: upper bounds on central losses.
+"""Upper bounds on central losses under k-ary randomized response with personal local losses.
 
 Each local loss has a central loss of its own, bounded from above.
 
@@ -69,7 +69,10 @@ class PersonalBlanket:
         return guess
 
     def _among(self, epsilon: float, reports: int) -> float:
-        """Function F of the module docstring, for a given number of reports."""
+        """Upper bound on the victim's delta at an epsilon, given the number of reports to hide among.
+
+        It is F of the module docstring.
+        """
         size, odds, factor = self.domain_size, math.exp(-self.epsilon0), math.exp(epsilon)
         scale = size / (1 + (size - 1) * odds)
         growth = math.expm1(epsilon)

@@ -1,4 +1,4 @@
-"""Reductions of a shuffle to a uniform one, at a cost: oblivious shuffles, and windows of people.
+"""Reductions of a shuffle to a uniform shuffle, at a cost: oblivious shuffles, and windows of people.
 
 The proofs are in docs/theorems.md ("Imperfect and oblivious shuffles", "Shuffles that mix neighbors only").
 
@@ -106,7 +106,7 @@ def blanket_laws(model: ProtocolModel, size: int, delta: float) -> list[tuple[Re
 
 
 def uniform_theorems(model: ProtocolModel, size: int, delta: float) -> list[Theorem]:
-    """Theorems for a uniform shuffle of this number of people, blanket bounds or not.
+    """Theorems of any kind that apply to a uniform shuffle of this number of people.
 
     The shuffle is taken as a mechanism by itself. Without those that another one supersedes.
     """
@@ -202,7 +202,10 @@ class SwapCost(Theorem):
     status = Status.OWN_PROOF
 
     def concerns(self, model: ProtocolModel) -> bool:
-        """Whether the shuffle is no random walk; walks have theorems of their own."""
+        """Whether the model's shuffle is something other than a random walk.
+
+        Walks have theorems of their own.
+        """
         return super().concerns(model) and not model.shuffle.is_walk
 
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
@@ -219,7 +222,7 @@ class SwapCost(Theorem):
         return max(self._epsilons(model, delta=delta), default=model.local.epsilon0)
 
     def explained(self, model: ProtocolModel, *, delta: float) -> tuple[Guarantee, tuple[str, ...]]:
-        """Guarantee with remarks: the people it is about, and a smaller epsilon for people who are not alone."""
+        """Guarantee, with a remark on the least mixed person or on people who are not alone."""
         epsilons, epsilon0 = self._epsilons(model, delta=delta), model.local.epsilon0
         guarantee = CentralDP(epsilon=max(epsilons, default=epsilon0), delta=delta)
         alone, windows = model.shuffle.num_alone, model.shuffle.swap_windows()
@@ -270,7 +273,7 @@ class SwapCost(Theorem):
 
 
 def _best(windows: SwapWindows, epsilon0: float, quick: Callable[[int], float], close: Callable[[int], float]) -> float:
-    """Least sum of epsilon and cost over the windows of a person.
+    """Least sum of epsilon and swap cost over one person's windows; at most epsilon0.
 
     One bound finds the best size, and all bounds evaluate it.
     """

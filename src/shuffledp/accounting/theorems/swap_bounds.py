@@ -84,7 +84,7 @@ class _SwapTheorem(EvaluatedTheorem):
 
     @abstractmethod
     def at_least(self, model: ProtocolModel, delta: float) -> float:
-        """Epsilon below which the bound cannot be."""
+        """Lower limit on the epsilon of the swap bound."""
 
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
         """Hypotheses: the premises, and a moderate delta."""
@@ -108,7 +108,7 @@ class SwapBound(_SwapTheorem):
     special_premises = (_large_reservoir,)
 
     def at_least(self, model: ProtocolModel, delta: float) -> float:
-        """Central epsilon of some randomizer of this local loss, below which the bound cannot be."""
+        """Lower limit on the swap bound's epsilon, from one randomizer of this local loss."""
         return LdpWitness().epsilon(model, delta=delta)
 
     def evaluator(self, model: ProtocolModel) -> Evaluator:
@@ -141,7 +141,7 @@ class SwapBoundChannel(_SwapTheorem):
         return 0.0 if found is None else float(found.guarantee.epsilon)
 
     def evaluator(self, model: ProtocolModel) -> Evaluator:
-        """Search for the swap bounds of all pairs of inputs; the largest counts."""
+        """Search for the largest swap bound over all pairs of inputs."""
         from shuffledp.accounting.swapping import certified_losses as losses
 
         rows = tuple(tuple(row) for row in cast(Floats, _matrix(model.local)).tolist())

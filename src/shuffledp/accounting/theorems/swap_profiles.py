@@ -80,6 +80,6 @@ def _points(epsilon0: float, others: int, epsilons: Floats) -> tuple[Floats, Flo
 
 
 def _moved(choices: Choices, before: Choices, first: Choices) -> Choices:
-    """Choices scaled by the ratio of the rates of ``first`` and ``before``."""
+    """Choices with rate and smoothing scaled by the ratio of the rates of ``first`` and ``before``."""
     factor = first.rate / before.rate
     return Choices(rate=choices.rate * factor, donors=choices.donors, smoothing=choices.smoothing * factor)

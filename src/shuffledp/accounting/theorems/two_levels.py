@@ -78,7 +78,7 @@ class BlanketTwoLevel(_TwoLevelTheorem):
     supersedes = LOOSER
 
     def family(self, model: ProtocolModel) -> LawFamily:
-        """Report law, just one: exchanging the two inputs changes nothing."""
+        """Report law in one direction, since exchanging the two inputs changes nothing."""
         shape, epsilon0 = _shape(model), model.local.epsilon0
         law = two_level_blanket(epsilon0=epsilon0, share=shape.share, overlap=shape.overlap)
         return LawFamily((law,), model.num_users, epsilon0)
@@ -117,7 +117,7 @@ class ThirdValue(_TwoLevelTheorem):
     special_premises = (_two_densities, _third_value, moderate_epsilon0)
 
     def family(self, model: ProtocolModel) -> LawFamily:
-        """Report law, just one: exchanging the two inputs changes nothing."""
+        """Report law in one direction, since exchanging the two inputs changes nothing."""
         shape, epsilon0 = _shape(model), _understated(model)
         laws = two_level_homogeneous(epsilon0=epsilon0, share=shape.share, overlap=shape.overlap, triple=shape.triple)
         return LawFamily(laws[2:], model.num_users, model.local.epsilon0)
@@ -185,7 +185,7 @@ class BinaryAllEqual(Theorem):
     premises = (uniform_shuffle, one_message_each, common_randomizer, _binary(_LAST_DIGIT))
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
-        """Largest epsilon at which the exact delta exceeds the given one; 0 if none does."""
+        """Largest epsilon at which the exact delta exceeds ``delta``; 0 if there is no such epsilon."""
         return _all_equal_epsilon(model, delta, start=0.0)
 
     def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
@@ -230,7 +230,7 @@ class LdpWitness(Theorem):
     premises = (uniform_shuffle, one_message_each, _whole_class)
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
-        """Largest epsilon at which delta with two or three values exceeds the given one; else 0.
+        """Largest epsilon at which the delta with two or three values exceeds ``delta``; else 0.
 
         For many people two values lose more than three where epsilon0 < log 2, and for few, of whom hardly anybody
         lies, at any epsilon0: what is likely to lose more comes first, and mostly one look at the other is enough.
