@@ -135,13 +135,13 @@ def run_commands(name: str, block: Block, status: int) -> None:
         assert matches(shown, done.out), f"{place}\nthe page shows:\n{shown}\nbut it prints:\n{done.out}"
 
 
-def commands(text: str) -> Iterator[tuple[str, str]]:
-    """The ``shuffledp`` commands of a console block, each with the output that the page shows for it."""
+def commands(text: str, program: str = "shuffledp") -> Iterator[tuple[str, str]]:
+    """The commands of a console block that run this program, each with the output that the page shows for it."""
     entries = re.split(r"^\$ ", text.replace("\\\n", " "), flags=re.MULTILINE)[1:]
     for entry in entries:
         line, _, shown = entry.partition("\n")
         last = line.split("&&")[-1].strip().removeprefix(".tools/bin/uv run ")
-        if last.split(" ")[0] == "shuffledp":
+        if last.split(" ")[0] == program:
             yield last, shown
 
 
@@ -222,6 +222,17 @@ def test_an_example_is_short_and_runs(example, tmp_path):
         timeout=300,
     )
     assert done.returncode == 0, done.stdout + done.stderr
+    for page, shown in pages_that_show(f"python {relative(example)}"):
+        assert matches(shown, done.stdout), f"{page} shows:\n{shown}\nbut it prints:\n{done.stdout}"
+
+
+def pages_that_show(wanted: str) -> Iterator[tuple[str, str]]:
+    """Each page that shows this command of Python, with the output that it shows for it."""
+    for page in markdown_pages():
+        for block in fenced_blocks(page.read_text(encoding="utf-8")):
+            for command, shown in commands(block.text, "python") if block.language == "console" else ():
+                if command == wanted:
+                    yield relative(page), shown
 
 
 LINK = re.compile(r"!?\[[^\]]*\]\(<?([^)\s>]+)[^)]*\)|^\[[^\]]+\]:\s+(\S+)", re.MULTILINE)

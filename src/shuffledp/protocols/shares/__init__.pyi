@@ -14,6 +14,7 @@ from .planning.certified_messages import split_and_mix as split_and_mix
 from .planning.certified_messages import split_and_mix_certificate as split_and_mix_certificate
 from .randomizers.counted_bits import CountedBits as CountedBits
 from .randomizers.counted_bits import CountedBitsModel as CountedBitsModel
+from .randomizers.delays import LaplaceDelays as LaplaceDelays
 from .randomizers.hosts import Hosts as Hosts
 from .randomizers.split_and_mix import SplitAndMix as SplitAndMix
 from .randomizers.split_and_mix import SplitAndMixModel as SplitAndMixModel
