@@ -1,4 +1,4 @@
-"""Characters that Unicode 14 assigns; on every machine and in every browser, texts contain only these.
+"""Characters that Unicode 14 assigns, to which texts are limited on every machine and browser.
 
 Later versions of Unicode assign more characters, which one device would spell out and another would not know. So that
 one text is one answer everywhere, whatever is later than version 14 (September 2021) counts as unknown. What is

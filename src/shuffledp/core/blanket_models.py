@@ -1,4 +1,4 @@
-"""Public descriptions of randomizers that send a response and, beside it, messages with random answers (a blanket).
+"""Public descriptions of randomizers that send a response and a blanket of random messages.
 
 Each person sends one response about the answer, and fills so many slots with uniform answers, or leaves them empty. All
 messages of everybody are shuffled together, and none can be told from the others.
@@ -33,7 +33,7 @@ class BlanketModel(LocalModel):
     @property
     @abstractmethod
     def q(self) -> float:
-        """Probability that the response is one given wrong answer."""
+        """Probability that the response is a particular wrong answer."""
 
     @property
     @abstractmethod
@@ -47,7 +47,7 @@ class BlanketModel(LocalModel):
 
     @property
     def messages_per_round(self) -> int:  # type: ignore[override]
-        """Number of one person's messages that go through one shuffle, which is all of the person's messages."""
+        """Number of one person's messages in one shuffle: all messages of the person."""
         return self.num_messages
 
     @property

@@ -97,7 +97,7 @@ def plain_until_worth_compiling(plain: _Function, compiled: _Function, *, items:
 
 
 def _can_compile() -> bool:
-    """Whether numba is installed, found out without an import."""
+    """Whether numba is installed, checked without importing it."""
     return importlib.util.find_spec("numba") is not None
 
 

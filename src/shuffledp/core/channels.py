@@ -100,7 +100,7 @@ class Channel(Described):
         return cls(np.array(matrix), inputs, outputs)
 
     def cascade(self, after: "Channel") -> "Channel":
-        """Cascade: this channel's output enters ``after``, whose inputs must equal this channel's outputs, in order."""
+        """Cascade of this channel and ``after``, whose inputs must equal this channel's outputs in order."""
         if self.outputs != after.inputs:
             raise InvalidParameterError(f"after must have inputs {self.outputs!r}; got after.inputs={after.inputs!r}.")
         return Channel(times(self.matrix, after.matrix), self.inputs, after.outputs)
@@ -128,7 +128,7 @@ class Channel(Described):
         return Channel(matrix, self.inputs, tuple(self.outputs[group[0]] for group in groups))
 
     def joint(self, prior: ArrayLike | None = None) -> NDArray[Any]:
-        """``joint[x, y] = prior[x] * matrix[x, y]``, in fractions if both are.
+        """Joint distribution ``prior[x] * matrix[x, y]``, in fractions if prior and matrix are.
 
         Args:
             prior: shape (inputs,); adds up to 1; uniform if left out.
@@ -213,7 +213,9 @@ class Hyper:
 
 
 def distribution(prior: ArrayLike | None, length: int) -> NDArray[Any]:
-    """Checked prior: fractions if every entry is rational, else float64; None gives the uniform prior in fractions.
+    """Prior after a check, in fractions if every entry is rational; uniform if ``prior`` is None.
+
+    A prior with other entries is in float64, and the uniform prior in fractions.
 
     Raises:
         InvalidParameterError: for another length, a negative entry, or another sum (by more than 1e-9 in floats).
@@ -234,7 +236,7 @@ def distribution(prior: ArrayLike | None, length: int) -> NDArray[Any]:
 
 
 def numbers(entries: ArrayLike, name: str, *, ndim: int) -> NDArray[Any]:
-    """Array of fractions if all entries are rational, else of float64; refuses numbers that are not finite.
+    """Array of fractions if all entries are rational, else of float64; entries must be finite.
 
     Raises:
         InvalidParameterError: for another number of dimensions, no entries, or an entry that is not a finite number.

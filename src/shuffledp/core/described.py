@@ -99,7 +99,7 @@ class Described:
 
     @classmethod
     def members(cls) -> dict[str, type[Self]]:
-        """Subclasses of this class in its family by tag, in the order of the tags."""
+        """Tagged subclasses of this class by tag, in the order of the tags."""
         for home in map(importlib.import_module, _HOMES):
             for name in home.__all__:  # a package may import a name only when it is asked for it
                 getattr(home, name)
@@ -134,7 +134,7 @@ def _hints_of(described: Any) -> dict[str, Any]:
 
 
 def keys_of(described: type[Described]) -> tuple["dataclasses.Field[Any]", ...]:
-    """Fields of a class that become keys of its table; fields marked ``elsewhere`` do not."""
+    """Fields of a class that are keys of its table, without fields marked ``elsewhere``."""
     found = dataclasses.fields(typing.cast(Any, described))
     return tuple(field for field in found if not field.metadata.get("elsewhere"))
 

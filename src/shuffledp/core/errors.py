@@ -17,11 +17,11 @@ class InvalidParameterError(ShuffleDPError, ValueError):
 
 
 class HypothesisError(InvalidParameterError):
-    """Failing hypothesis of a theorem that was asked for by name."""
+    """Hypothesis that fails for a theorem requested by name."""
 
 
 class UnsupportedModelError(ShuffleDPError, NotImplementedError):
-    """Combination of models about whose privacy no statement is known.
+    """Combination of models for which no privacy statement is known.
 
     Neither that it is private is known, nor that it is not.
     """
@@ -51,7 +51,9 @@ class IncompleteSumError(InputDataError):
 
 
 class SpoiltReportsError(InputDataError):
-    """Reports that were opened and make no release; a second attempt would find the same ones.
+    """Opened reports from which no release can be made, now or by a second attempt.
+
+    A second attempt would find the same reports.
 
     Args:
         message: the reason, in a sentence.
@@ -84,7 +86,7 @@ class UndecryptableReportError(RemoteProtocolError):
 
 
 class AgreementError(ShuffleDPError, RuntimeError):
-    """Failure of the hosts of a sum to agree whose shares are complete; nothing is released.
+    """Disagreement of the hosts of a sum on whose shares are complete; nothing is released.
 
     Hosts that keep their shares back raise it too.
     """

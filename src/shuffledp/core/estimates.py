@@ -93,7 +93,7 @@ class Estimate(Shown):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The target of each row, with its region where it has one: "Yes (region north)"."""
+        """Target of each row, with the row's region if there is one: "Yes (region north)"."""
         if self.where is None:
             return self.target
         places = (", ".join(f"{name} {value}" for name, value in place.items()) for place in self.where)
@@ -150,13 +150,13 @@ class Estimate(Shown):
 
     @property
     def compared_targets(self) -> tuple[str, ...]:
-        """Different targets that are worth comparing; targets that follow from the others may be left out."""
+        """Different targets worth comparing; a subclass may leave out targets that follow from others."""
         return tuple(dict.fromkeys(self.target))
 
     def covariances(
         self, first: NDArray[np.intp], second: NDArray[np.intp]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
-        """Covariances of the errors of pairs of rows: from randomizing, and from sampling; shape (pairs,) each.
+        """Covariances of the errors of row pairs, from randomizing and from sampling; shape (pairs,) each.
 
         Where what randomizing adds is not known, it is the one with which a difference of the two errs most; what
         sampling adds is None then.
@@ -187,17 +187,17 @@ class Estimate(Shown):
         return found
 
     def knows_pairs(self, rows: NDArray[np.intp], *, population: bool) -> bool:
-        """Whether the true covariances of these rows are known, not only the worst possible ones."""
+        """Whether the true covariances of these rows are known, rather than worst-case covariances."""
         del rows
         return self.covariance is not None and not population
 
     def reaches(
         self, level: float, *, population: bool
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-        """Centers of the intervals of another level, and how far each reaches below and above; shape (rows,) each.
+        """Centers of the intervals at another level, and their lengths below and above the centers.
 
-        They are about the people asked, or about a ``population`` that these are a random sample of. Intervals that do
-        not lie evenly are scaled as normal ones would be.
+        Shape (rows,) each. They are about the people asked, or about a ``population`` that these are a random sample
+        of. Intervals that do not lie evenly are scaled as normal ones would be.
         """
         z = normal_half_width(level)
         if self.interval is None:
@@ -221,7 +221,7 @@ class Estimate(Shown):
         return self.sampling_error if population and self.sampling_error is not None else np.zeros(len(self.target))
 
     def difference(self, *targets: str, other: "Estimate | None" = None, same_people: bool = False) -> "Estimate":
-        """Differences between targets of this estimate, or between it and another estimate; intervals hold together.
+        """Differences of targets within this estimate or to another estimate, with joint intervals.
 
         They are made from what is released, and cost no privacy. Of several comparisons the intervals are longer, so
         that all of them hold together with the probability ``level`` of this estimate.
@@ -278,7 +278,7 @@ class Estimate(Shown):
         return ordered + [row for each in self.derived for row in each.rows()]
 
     def to_frame(self) -> Any:
-        """Rows as a data frame of pandas or polars: the one already imported, else the one installed.
+        """Rows as a data frame of pandas or polars, whichever is imported or else installed.
 
         Covariances are left out; what is public about the region of a row has columns of its own. Estimates and their
         intervals are the last columns, which a narrow terminal leaves out last.
@@ -315,7 +315,7 @@ class Estimate(Shown):
         return f"{self.statistic} from {count_of(self.num_reports, 'report')}: {', '.join([*shown, *more])}"
 
     def with_targets(self, names: tuple[str, ...]) -> "Estimate":
-        """Same estimate with other names of its targets, such as categories in place of their numbers.
+        """Copy of this estimate with other names of its targets, such as categories in place of numbers.
 
         Raises:
             InvalidParameterError: if a name has controls of its direction, or lone surrogates, which no file holds.
@@ -350,7 +350,7 @@ class AskedEstimate(Estimate):
         return () if self.among_asked is None else (self.among_asked,)
 
     def with_targets(self, names: tuple[str, ...]) -> Self:
-        """Same estimate with other names of its targets, also in the shares among people who were asked."""
+        """Copy of this estimate with other names of its targets, also in shares among people asked."""
         renamed: Any = super(AskedEstimate, self).with_targets(names)
         if self.among_asked is None:
             return cast(Self, renamed)
@@ -358,7 +358,7 @@ class AskedEstimate(Estimate):
         return cast(Self, replace(renamed, among_asked=theirs))
 
     def of_too_few(self) -> Self:
-        """Same estimate without the numbers about asked people alone, for use where they are too few."""
+        """Estimate without numbers about asked people alone, for use where asked people are too few."""
         return self
 
     @classmethod

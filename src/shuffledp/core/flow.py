@@ -63,7 +63,7 @@ class Reports(Table):
 
     @property
     def num_users(self) -> int:
-        """Number of people who sent these reports, ``num_messages`` each, if no report is missing or added.
+        """Number of people behind these reports, if each person sent exactly ``num_messages`` reports.
 
         Raises:
             InvalidParameterError: if the reports cannot be shared out so.
@@ -131,7 +131,7 @@ class Reports(Table):
         return cls.from_table(Table.from_arrow(table), model, seeded=decode(bool, seeded, "seeded"))
 
     def moved(self, moves: Iterable[tuple[NDArray[np.int64], NDArray[np.int64]]]) -> Self:
-        """Same rows in another order: pairs (places, rows) that together fill every place once."""
+        """Reports with moved rows, by pairs (places, rows) that together fill every place once."""
         columns = {name: np.empty_like(column) for name, column in self.columns.items()}
         for places, rows in moves:
             for name, column in self.columns.items():
@@ -293,7 +293,7 @@ class View:
         return partial(type(self), **{name: getattr(self, name) for name in parts}), ()
 
     def _sorted_rows(self) -> list[NDArray[Any]]:
-        """Columns of scalars, each in its own dtype (a common one would round); rows sorted by label and content."""
+        """Columns of scalars, unrounded in their own dtypes, with rows sorted by label and content."""
         columns = [] if self.labels is None else [self.labels]
         for column in self.reports.columns.values():
             columns += [column] if column.ndim == 1 else list(column.T)
@@ -368,7 +368,7 @@ class Randomizer(Protocol):
         ...
 
     def randomize(self, values: ArrayLike, *, source: RandomSource | None = None) -> Reports:
-        """One report (or ``num_messages`` of them) per value, in the order of the values."""
+        """Reports of the values in order: one report, or ``num_messages`` reports, for each value."""
         ...
 
 
@@ -387,7 +387,7 @@ class Shuffler(Protocol):
 
 @runtime_checkable
 class Analyzer(Protocol[SummaryType]):
-    """Analyzer: estimates from the sum of summaries of views, which streamed and distributed runs add up."""
+    """Analyzer of views: summarizes each view, and estimates from the sum of the summaries."""
 
     def summarize(self, view: View) -> SummaryType:
         """Summary of a view."""

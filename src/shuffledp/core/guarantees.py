@@ -28,7 +28,7 @@ class Neighbors(StrEnum):
 
     @property
     def text(self) -> str:
-        """The relation in words."""
+        """Neighboring relation in words."""
         return _NEIGHBORS_IN_WORDS[self]
 
 
@@ -47,7 +47,7 @@ class Guarantee(Described):
 
     @abstractmethod
     def implies(self, other: "Guarantee") -> bool:
-        """True if every mechanism with this guarantee has the other one too."""
+        """True if every mechanism with this guarantee has the other guarantee too."""
 
     @abstractmethod
     def compose(self, other: Self) -> Self:
@@ -114,7 +114,7 @@ class DifferentialPrivacy(Guarantee):
         return "" if self.is_trivial else weakness_of(self.epsilon, "what one person answered")
 
     def implies(self, other: Guarantee) -> bool:
-        """True if the other is trivial, or has the same type and neighbors and no smaller epsilon or delta."""
+        """True if the other guarantee is trivial, or equal or weaker with the same type and neighbors."""
         if not isinstance(other, DifferentialPrivacy):
             return other.is_trivial
         if other.is_trivial:
@@ -238,9 +238,10 @@ class RenyiDP(Guarantee):
         return all(map(math.isinf, self.epsilons))
 
     def implies(self, other: Guarantee) -> bool:
-        """True if, for each epsilon of the other, this guarantee has no larger one at the same or a larger order.
+        """True if each epsilon of the other guarantee is met here, at its order or a larger order.
 
-        And for trivial guarantees; else both must have the same neighbors.
+        An epsilon is met by one that is no larger. Trivial guarantees are implied too; else both must have the same
+        neighbors.
         """
         if not isinstance(other, RenyiDP):
             return other.is_trivial
@@ -350,7 +351,7 @@ class DSigmaPrivacy(Guarantee):
         return "" if self.is_trivial else weakness_of(self.alpha, "who of a group gave which answer")
 
     def implies(self, other: Guarantee) -> bool:
-        """True if the other guarantee has the same groups and no smaller alpha or delta, or is trivial."""
+        """True if the other guarantee is trivial, or has the same groups and no smaller alpha or delta."""
         if not isinstance(other, DSigmaPrivacy) or other.is_trivial:
             return other.is_trivial
         return self.groups_digest == other.groups_digest and self.alpha <= other.alpha and self.delta <= other.delta
@@ -362,7 +363,10 @@ class DSigmaPrivacy(Guarantee):
         return replace(self, alpha=alpha, delta=min(1.0, delta), by_size=())
 
     def mix(self, other: Self, weight: float) -> Self:
-        """Larger alpha and average delta, rounded up (Lemma 2, whose last line lacks exp(alpha))."""
+        """Larger alpha and average delta, rounded up (Meehan et al. 2022, Lemma 2).
+
+        The last line of the lemma lacks exp(alpha).
+        """
         self._require_same(other)
         validate.probability(weight=weight)
         delta = sum_rounded_up(self.delta, other.delta, shares=(Fraction(weight), 1 - Fraction(weight)))

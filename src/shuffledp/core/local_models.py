@@ -72,7 +72,7 @@ class LocalModel(Described):
 
     @property
     def played_by_one(self) -> tuple[str, ...]:
-        """Warnings about parties that must be apart, for a run in which one operator plays them all."""
+        """Warnings for a run in which one operator plays parties that must be separate."""
         return ()
 
     @property
@@ -145,7 +145,7 @@ class LocalModel(Described):
 
     @property
     def dummy_value(self) -> int | None:
-        """Value that dummy reports are made from by default; None where uniformly chosen values average out.
+        """Default value of dummy reports; None where uniformly chosen values average out.
 
         Raises:
             UnsupportedModelError: if no dummies are possible.
@@ -153,13 +153,13 @@ class LocalModel(Described):
         return 0
 
     def named(self, dummies: DummyReports | None) -> DummyReports | None:
-        """Same dummy reports, with the default value of this model filled in."""
+        """Dummy reports with this model's default value filled in; None without dummy reports."""
         if dummies is None or not dummies.own:
             return dummies
         return replace(dummies, own=False, value=self.dummy_value if dummies.value is None else dummies.value)
 
     def num_users_of(self, num_reports: int) -> int:
-        """Number of users who sent these reports, ``num_messages`` each, if none is missing or added.
+        """Number of users behind these reports, if each user sent exactly ``num_messages`` reports.
 
         Raises:
             InvalidParameterError: if the reports cannot be shared out so.
@@ -173,10 +173,10 @@ class LocalModel(Described):
 
     @abstractmethod
     def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
-        """Raise `InvalidParameterError` unless these columns can be reports of this model (never showing a value)."""
+        """Raise `InvalidParameterError`, without values, unless the columns can be reports of this model."""
 
     def rounds(self, columns: Mapping[str, NDArray[Any]]) -> NDArray[np.integer] | None:
-        """Round of each report, from 0; None where reports carry no round."""
+        """Round of each report, from 0; None where reports have no round."""
         return None
 
     def channel(self, *, exact: bool = False) -> Channel | None:
@@ -184,7 +184,7 @@ class LocalModel(Described):
         return None
 
     def log_likelihood(self, columns: Mapping[str, NDArray[Any]], value: Any) -> NDArray[np.float64] | None:
-        """Log-likelihood of ``value`` for each report, up to a term of the report alone; None if unknown."""
+        """Log-likelihood of ``value`` for each report, up to a term free of values; None if unknown."""
         return None
 
     def sufficient_channel(self) -> Channel | None:
@@ -212,7 +212,7 @@ class FrequencyModel(LocalModel):
     @property
     @abstractmethod
     def q(self) -> float:
-        """Probability that a report supports one given value that is not its sender's."""
+        """Probability that a report supports a particular value other than its sender's value."""
 
     @property
     @abstractmethod
@@ -228,12 +228,12 @@ class FrequencyModel(LocalModel):
         return self.q * (1 - self.q) / (self.p - self.q) ** 2
 
     def most_supported(self, values: int) -> int:
-        """Largest number of the given values that one report can support; ``values`` is how many are given."""
+        """Largest number of values that one report can support among ``values`` given values."""
         return min(values, self.domain_size)
 
     @property
     def most_changed(self) -> int:
-        """Largest number of values that only one of two reports supports, counted over both reports."""
+        """Largest number of values that exactly one report of a pair of reports supports."""
         return self.domain_size
 
     @property
@@ -346,11 +346,11 @@ class MeanModel(LocalModel):
     @property
     @abstractmethod
     def noise_curvature(self) -> float:
-        """Growth of the noise variance with the spread of the values, at least -1; at -1 reports hide the spread."""
+        """Growth of the noise variance with the values' spread; at least -1, where reports hide the spread."""
 
     @property
     def tells_spread(self) -> bool:
-        """Whether the spread of the values can be told from the variance of the reports."""
+        """Whether the spread of the values can be estimated from the variance of the reports."""
         return self.noise_curvature >= LEAST_CURVATURE
 
 
@@ -382,7 +382,10 @@ class ProtocolModel(Described):
         return max(self.shuffle.num_users, self.shuffle.num_honest + self.fakes)
 
     def with_fakes(self, fakes: int, *, among_colluders: bool = False) -> Self:
-        """Same protocol with this number of fake senders, beside or among the colluders; can be set once."""
+        """Protocol with this number of fake senders, beside or among the colluders.
+
+        The number can be set once.
+        """
         most = self.shuffle.num_untrusted if among_colluders else self.shuffle.num_honest - 1
         if fakes > (most := 0 if self.fakes else most):
             raise invalid(f"at most {most} beside {self.fakes} already counted", fakes=fakes)

@@ -13,7 +13,7 @@ from shuffledp.core.errors import InvalidParameterError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OrderLaw(Described):
-    """Law that bounds, in one release, the privacy loss about the order inside each group of about one size.
+    """Law that bounds one release's privacy loss about the order inside groups of similar size.
 
     Args:
         smallest: people in the smallest of these groups, 2 or more.
@@ -52,5 +52,5 @@ class OrderLaw(Described):
 
     @property
     def groups(self) -> tuple[int, int, int]:
-        """Smallest and largest size, and number, of the groups that the law is about."""
+        """Smallest size, largest size and number of the groups that the law covers."""
         return self.smallest, self.largest, self.num_groups

@@ -51,7 +51,7 @@ class PrefixModel(LocalModel):
 
     @property
     def q(self) -> float:
-        """Probability that a report of the part for estimates supports a given code that is not its sender's."""
+        """Probability that a report for estimates supports a particular code other than its sender's."""
         return 1 / self.hash_range
 
     @property

@@ -9,7 +9,7 @@ from shuffledp.core.table import Floats
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TwoLevelLaw:
-    """Law of reports whose density takes two values, of which the high one is exp(epsilon0) times the low one.
+    """Law of reports with two density values, whose ratio is exp(epsilon0).
 
     The density is high on the input's set.
 

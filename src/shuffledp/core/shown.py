@@ -52,7 +52,7 @@ class Shown:
 
     @property
     def in_short(self) -> str:
-        """Text on one line: the printed text, unless a class has a shorter one."""
+        """Text on one line: the printed text, unless a class has a shorter text."""
         return " ".join(str(self).split())
 
     def _repr_html_(self) -> str | None:

@@ -35,7 +35,7 @@ class LabelMeaning(StrEnum):
 
     @property
     def order_of_reports(self) -> str:
-        """Words for the order of the released reports, as the labels show it."""
+        """Words for the order of the released reports, by the meaning of their labels."""
         return {
             LabelMeaning.NONE: "in an order that tells nothing",
             LabelMeaning.SUBMITTER: "each beside whoever handed it in",
@@ -72,10 +72,11 @@ class DummyReports(Described):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SwapWindows(Described):
-    """Windows of people among whom a shuffle mixes one person (included), with the cost of exchanging two people.
+    """Windows of people around one person, with the cost of exchanging two people of a window.
 
-    Within each window, of one of these ``sizes``, exchanging two people changes the probability of every permutation by
-    at most a factor exp(c), c being its cost; this many ``people`` are mixed at least as well.
+    A shuffle mixes the person among the people of a window, the person included. Within each window, of one of these
+    ``sizes``, exchanging two people changes the probability of every permutation by at most a factor exp(c), c being
+    its cost; this many ``people`` are mixed at least as well.
     """
 
     sizes: tuple[int, ...]
@@ -85,7 +86,7 @@ class SwapWindows(Described):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PositionLaw(Described):
-    """Distribution of the position of one person's report, given everything but the contents of reports.
+    """Distribution of the position of one person's report, given everything except reports' contents.
 
     ``weights`` are the distinct probabilities of places, ``counts`` how many places have each, and ``whose`` is words.
     """
@@ -113,7 +114,10 @@ class ShuffleModel(Described):
 
     @property
     def num_labels(self) -> int:
-        """Number of possible labels, used or not: one per user, unless labels mean something else."""
+        """Number of possible labels: one per user, unless labels have another meaning.
+
+        Labels without reports count too.
+        """
         return self.num_users
 
     def num_reports(self, num_messages: int) -> range:
@@ -123,7 +127,7 @@ class ShuffleModel(Described):
 
     @property
     def keeps_places(self) -> bool:
-        """True if the label of a report is its sender's number, or a slot that is near the sender's."""
+        """True if a report's label is its sender's number, or a slot near this number."""
         return self.labels is LabelMeaning.SLOT
 
     @property
@@ -147,7 +151,7 @@ class ShuffleModel(Described):
         return f"through {self.kind}"
 
     def released_in_words(self, released: int, senders: int) -> str:
-        """Sentence on the number of released reports, called messages unless there is one for each sender."""
+        """Sentence on the number of released reports, or of released messages and their senders."""
         what = "reports" if released == senders else f"messages of {senders:,} people"
         return f"{released:,} {what} released."
 
@@ -223,7 +227,7 @@ class ShuffleModel(Described):
         return (PositionLaw(weights=(1 / self.num_users,), counts=(self.num_users,)),) if self.is_uniform else ()
 
     def position_windows(self) -> tuple[SwapWindows, ...]:
-        """Windows as in `swap_windows`; the costs also cover all that is seen besides the reports."""
+        """Windows of `swap_windows`, with costs that also cover everything seen besides the reports."""
         return self.swap_windows() if self.is_oblivious and self.num_rounds == 1 else ()
 
     @property
@@ -237,15 +241,18 @@ class ShuffleModel(Described):
         return self.num_users - self.num_honest
 
     def counting(self, num_honest: int) -> Self:
-        """Same shuffle with only ``num_honest`` people counted as honest; the others may tell what they know."""
+        """Copy of this shuffle with only ``num_honest`` people counted as honest.
+
+        The others may tell what they know.
+        """
         return cast(Self, cast(Any, replace)(self, num_users=num_honest))
 
     def of_people(self, num_users: int) -> Self:
-        """Same shuffle of this number of people."""
+        """Copy of this shuffle for ``num_users`` people."""
         return cast(Self, cast(Any, replace)(self, num_users=num_users))
 
     def with_fakes(self, fakes: int) -> Self:
-        """Same shuffle, in which this number of the counted people are fake senders."""
+        """Copy of this shuffle in which ``fakes`` of the counted people are fake senders."""
         return self.counting(self.num_honest - fakes)
 
     @property
@@ -264,7 +271,7 @@ class ShuffleModel(Described):
         return ()
 
     def obstacle(self, epsilon0: float) -> str | None:
-        """Reason why the shuffle amplifies nothing at this local loss, despite any theorem; None where it may."""
+        """Reason why the shuffle cannot amplify at this local loss, despite any theorem; None if it may."""
         if self.num_alone == self.num_users:
             return NOTHING_SHUFFLED
         cost, _ = self.exchange_privacy or (0.0, 0.0)
@@ -294,11 +301,14 @@ class ColludingShuffleModel(ShuffleModel):
         return self.num_users - self.num_colluding
 
     def counting(self, num_honest: int) -> Self:
-        """Same shuffle in which all but ``num_honest`` people collude; a changed count drops their identities."""
+        """Copy of this shuffle in which all people except ``num_honest`` collude.
+
+        A changed count drops the identities of the colluders.
+        """
         return cast(Self, cast(Any, replace)(self, num_colluding=self.num_users - num_honest))
 
     def of_people(self, num_users: int) -> Self:
-        """Same shuffle with this number of people and unchanged number of colluders, at most all people but one."""
+        """Copy of this shuffle for ``num_users`` people; colluders are kept, at most all people but one."""
         fewer = min(self.num_colluding, max(num_users - 1, 0))
         return cast(Self, cast(Any, replace)(self, num_users=num_users, num_colluding=fewer))
 

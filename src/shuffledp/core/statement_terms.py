@@ -76,7 +76,7 @@ class Trust(StrEnum):
 
     @property
     def text(self) -> str:
-        """The requirement in words."""
+        """Trust requirement in words."""
         return _TRUST_IN_WORDS[self]
 
     @property
@@ -193,7 +193,7 @@ class Withdrawal(StrEnum):
 
     @property
     def text(self) -> str:
-        """The reason in words."""
+        """Reason for the withdrawal in words."""
         return _WITHDRAWAL_IN_WORDS[self]
 
 
@@ -220,7 +220,7 @@ class Hypothesis(Described):
 
     @property
     def text(self) -> str:
-        """Condition with the value that meets or fails it."""
+        """Requirement of the hypothesis, with the value that meets or fails this requirement."""
         if self.holds:
             return f"{self.requirement}: {self.value}"
         return f"needs {self.requirement}; got {self.value}"

@@ -28,7 +28,7 @@ class Part(Described):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class PrivacyStatement(Described, Shown):
-    """Privacy statement: a guarantee with its basis, as a value that travels with the result.
+    """Privacy statement: a guarantee with its basis, as a value that is kept with the result.
 
     ``print(statement)`` is a paragraph that may be quoted; ``to_dict()`` is the schema of ``docs/schema.json``.
 
@@ -97,7 +97,10 @@ class PrivacyStatement(Described, Shown):
 
     @property
     def in_short(self) -> str:
-        """Statement on one line, in which a sum is marked, so that no reader takes it for a part."""
+        """Statement on one line, in which a sum of several parts is marked as a sum.
+
+        So no reader takes a sum for one part.
+        """
         claim: Any = self.claimed or self.guarantee
         state = "withdrawn; would have been " if self.withdrawn else ""
         delta = f", delta = {in_digits(claim.delta, self.kind.relation)}" if claim.delta else ""
@@ -141,7 +144,7 @@ class PrivacyStatement(Described, Shown):
         return tuple(each for basis in bases for each in basis.hypotheses if each.is_assumed)
 
     def leaves(self) -> tuple[Part, ...]:
-        """Parts that have no parts themselves, each with its path of labels; empty without parts."""
+        """Innermost parts of a composition or mixture, each with its path of labels; empty without parts."""
         return tuple(
             replace(leaf, label=f"{part.label}: {leaf.label}") if part.statement.parts else part
             for part in self.parts
@@ -166,7 +169,10 @@ class PrivacyStatement(Described, Shown):
 
     @property
     def proof(self) -> str:
-        """Review status of the proof in words; a composition also names the project's own theorems in its parts."""
+        """Review status of the proof in words.
+
+        A composition also names the project's own theorems in its parts.
+        """
         bases = [leaf.statement.basis for leaf in self.leaves()]
         own = sorted({basis.theorem for basis in bases if basis.status is Status.OWN_PROOF})
         if own:
@@ -205,7 +211,7 @@ class PrivacyStatement(Described, Shown):
         return mine.epsilon
 
     def weaken(self, guarantee: Guarantee) -> "PrivacyStatement":
-        """Same statement with a weaker guarantee, which the present one implies.
+        """Copy of this statement with a weaker guarantee, implied by the statement's own guarantee.
 
         Raises:
             IncomparableError: if it is not implied, or if this is a lower bound or an estimate.
@@ -221,11 +227,11 @@ class PrivacyStatement(Described, Shown):
         return self.weaken(self.guarantee)
 
     def trusting(self, *trust: Trust) -> "PrivacyStatement":
-        """Same statement with further trust assumptions."""
+        """Copy of this statement with further trust assumptions."""
         return replace(self, trust=(*self.trust, *trust))
 
     def naming(self, *parties: Party) -> "PrivacyStatement":
-        """Same statement with the names of the trusted parties, also in its parts."""
+        """Copy of this statement with the names of the trusted parties, also in its parts."""
         parts = tuple(replace(part, statement=part.statement.naming(*parties)) for part in self.parts)
         return replace(self, parties=tuple(dict.fromkeys([*self.parties, *parties])), parts=parts)
 
@@ -235,11 +241,14 @@ class PrivacyStatement(Described, Shown):
         return written if self.parties else {key: value for key, value in written.items() if key != "parties"}
 
     def remarking(self, *remarks: str) -> "PrivacyStatement":
-        """Same statement with further remarks."""
+        """Copy of this statement with further remarks."""
         return replace(self, remarks=(*self.remarks, *remarks))
 
     def withdraw(self, reason: Withdrawal) -> "PrivacyStatement":
-        """Withdrawn statement: the guarantee becomes trivial, remarks go, and ``claimed`` keeps the old guarantee."""
+        """Withdrawn statement: its guarantee is trivial, and ``claimed`` holds the old guarantee.
+
+        Remarks are dropped.
+        """
         if self.withdrawn is not None:
             return self
         return replace(self, guarantee=self.guarantee.nothing(), withdrawn=reason, claimed=self.guarantee, remarks=())
@@ -273,7 +282,10 @@ class Statements(Shown, tuple[PrivacyStatement, ...]):
         return f"WITHDRAWN: no privacy is promised: {reasons[0]}." if reasons else ""
 
     def listed(self, name: str) -> str:
-        """Text with one line for each statement and the code that prints it in full; ``name`` is the tuple's name."""
+        """Text with a line for each statement, and a line of code that explains the first statement.
+
+        ``name`` is the name of the tuple in this code.
+        """
         if not self:
             return ""
         whole = f"print({name}[0]) says what the first one means and whom one trusts."
@@ -367,7 +379,7 @@ def _labelled(
 
 
 def combined(parts: tuple[Part, ...], guarantee: Guarantee, *, theorem: str, citation: str) -> PrivacyStatement:
-    """Upper bound that a theorem gives for the whole from its parts, with the trust assumptions of all parts."""
+    """Upper bound by a theorem for a whole from its parts, with the trust assumptions of all parts."""
     statements = [part.statement for part in parts]
     # A conclusion is published only if all that it rests on is.
     own = any(statement.basis.status is Status.OWN_PROOF for statement in statements)

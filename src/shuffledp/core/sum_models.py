@@ -210,7 +210,7 @@ class BitSumModel(SumModel):
         return float(people * Fraction(self.lower) + (Fraction(self.upper) - Fraction(self.lower)) * steps)
 
     def sum_variance(self, people: int) -> float:
-        """Bound on the variance of a sum over ``people``: of their coins, and of rounding to whole bits.
+        """Bound on the variance of a sum over ``people``, from their coins and from rounding to whole bits.
 
         Rounding adds at most a quarter of a squared bit for each person.
         """

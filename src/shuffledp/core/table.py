@@ -142,7 +142,7 @@ class Table:
 
 
 def frozen(array: NDArray[Any]) -> NDArray[Any]:
-    """Same array made read-only, so that a table takes it without a copy.
+    """Array made read-only in place, so that a table takes it without a copy.
 
     The caller must hold no other reference.
     """

@@ -87,7 +87,10 @@ def bin_names(edges: Sequence[float]) -> tuple[str, ...]:
 
 
 def edge_names(edges: Sequence[float]) -> list[str]:
-    """Names of ascending edges: whole numbers as they are, others in the fewest digits that distinguish all."""
+    """Names of ascending edges, in the fewest digits that keep all names different.
+
+    Whole numbers are written as they are.
+    """
     for digits in range(_FEWEST_DIGITS, _MOST_DIGITS + 1):
         whole = (edge == round(edge) and abs(edge) < _WHOLE_BELOW for edge in edges)
         shown = [f"{edge + 0.0:.0f}" if each else f"{edge:.{digits}g}" for edge, each in zip(edges, whole, strict=True)]

@@ -129,7 +129,7 @@ class TextCode:
 
     @property
     def no_answer(self) -> int:
-        """Code of people who give no answer, which no text has.
+        """Code for people without an answer, which is the code of no text.
 
         Its first symbol is none of a text, all others are 0.
         """
@@ -140,7 +140,7 @@ class TextCode:
         return _KINDS[self.kind].normalize(text, self.length)
 
     def bits_of(self, text: str) -> int:
-        """Code of a normalized text, as a number of ``num_bits`` bits whose highest ones are the first symbol."""
+        """Code of a normalized text: a number of ``num_bits`` bits, the first symbol in the highest bits."""
         symbols = _KINDS[self.kind].symbols(text)
         number = 0
         for symbol in symbols.ljust(self.length, b"\0"):
@@ -157,7 +157,7 @@ class TextCode:
         return text
 
     def known(self, texts: Iterable[str]) -> tuple[str, ...]:
-        """Known texts, checked to be all different and written as they are coded.
+        """Known texts, after a check that all are different and in their coded spelling.
 
         Raises:
             InvalidParameterError: for one that is not, or comes twice.
@@ -177,7 +177,7 @@ class TextCode:
 
 @functools.lru_cache(maxsize=1 << 16)
 def chunks_of(bits: int, num_bits: int, chunk_bits: int) -> tuple[int, ...]:
-    """Chunks of a code from its highest bits on, the last one filled up with zeros."""
+    """Chunks of a code from its highest bits on; the last chunk is filled up with zeros."""
     number = -(-num_bits // chunk_bits)
     padded = bits << (number * chunk_bits - num_bits)
     mask = (1 << chunk_bits) - 1

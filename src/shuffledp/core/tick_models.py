@@ -41,12 +41,12 @@ class TicksModel(LocalModel):
     @property
     @abstractmethod
     def p(self) -> float:
-        """Probability that a report about an option supports a tick that is there."""
+        """Probability that a report about a ticked option supports the tick."""
 
     @property
     @abstractmethod
     def q(self) -> float:
-        """Probability that a report about an option supports a tick that is not there."""
+        """Probability that a report about an unticked option supports a tick."""
 
     @property
     def share_asked(self) -> float:
