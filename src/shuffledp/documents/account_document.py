@@ -37,7 +37,7 @@ _SOLVED = {
 
 
 def account_document(found: Examination) -> Document:
-    """Document of a protocol's promise and its bounds on epsilon; of every theorem too, if asked for."""
+    """Document of a protocol's promise and bounds on epsilon, with all theorems if they were asked for."""
     return Document(promise=_promise(found), sections=(_theorems(found),) if found.theorems else ())
 
 
@@ -160,7 +160,7 @@ def _listed(findings: Sequence[Finding], own: frozenset[int] = frozenset()) -> T
 
 
 def _what(finding: Finding) -> tuple[str, str]:
-    """Epsilon, and the theorem's source or the reason why it does not apply."""
+    """Epsilon in words, and the theorem's source or the reason why the theorem does not apply."""
     own = "; proven in this project" if finding.status is Status.OWN_PROOF else ""
     source = finding.reasons[0] if finding.reasons else f"{finding.citation}{own}"
     if finding.epsilon is None:
@@ -244,7 +244,7 @@ def accounting_section(outcome: "ColumnOutcome") -> Section | None:
 
 
 def _amplified(curves: "Curves", people: int, *, flat: bool) -> Iterable[Block]:
-    """Effect of shuffling on the local loss."""
+    """Texts on the effect of shuffling on the local loss."""
     epsilon0 = f"epsilon0 = {number(curves.epsilon0, 'exactly')}"
     if flat:
         local = f"Whatever the number of users, only the local guarantee of {epsilon0} is known to hold for this task."

@@ -170,7 +170,7 @@ def _column_section(audited: TaskAudit, place: int) -> Section:
 
 
 def _on_terminal(column: ColumnAudit, confidence: float) -> Iterable[Text]:
-    """For each claim, one line with the attack's result beside it, and a paragraph with the verdict."""
+    """Texts for a terminal: for each claim a line with the attack's result, then the verdict."""
     yield Text(column.report.opening, on=DETAIL)
     for finding in column.report.findings:
         yield from _verdict(_short(finding, confidence), finding)
@@ -246,7 +246,7 @@ def _claims(column: ColumnAudit) -> Table:
 
 
 def _row(finding: Finding) -> tuple[Cell, ...]:
-    """One claim as a row."""
+    """Table row of one claim, with the attack's result."""
     claimed, delta = loss_and_delta(finding)
     relation, evidence = finding.statement.kind.relation, finding.evidence
     guarantee = Cell(text=finding.statement.guarantee.type, note=finding.statement.basis.theorem, code=True)

@@ -247,7 +247,7 @@ class Link(Block):
 
 @dataclass(frozen=True, slots=True)
 class Headline(Block):
-    """Large numbers of a promise, the main one first, its sentence, and a note if it is weak."""
+    """Large numbers of a promise, the main number first, with its sentence and a note on weakness."""
 
     numbers: tuple[tuple[str, str], ...]
     sentence: str

@@ -45,7 +45,7 @@ _HOW_TO_READ = (
 
 
 def cross_on_terminal(estimate: CrossTable, scale: Scale) -> Iterator[Block] | None:
-    """The table, with intervals if there is room; None if it is too wide even without."""
+    """The cross table, with intervals if there is room; None if it is too wide even without intervals."""
     coarser = replace(scale, decimals=max(scale.decimals - 1, 0))
     for shown, with_ends in ((scale, True), (coarser, True), (scale, False)):
         table = _on_terminal(estimate, shown, with_ends=with_ends)

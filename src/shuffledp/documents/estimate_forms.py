@@ -96,7 +96,7 @@ class CrossTableForm(EstimateForm):
         return cross_on_terminal(self.estimate, self.scale)
 
     def chart(self, column: str, *, name: str = "estimates", model: LocalModel | None = None) -> None:
-        """Cross tables have no picture."""
+        """None, since cross tables have no picture."""
         del column, name, model
 
     @property

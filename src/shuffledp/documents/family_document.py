@@ -57,12 +57,12 @@ class FamilyDocument:
 
 
 def documents_of_families() -> Iterable[FamilyDocument]:
-    """Documents of all families that have one."""
+    """Documents of all families that have a document of their own."""
     return [family.document()() for family in families() if family.document is not None]
 
 
 def document_of(kind: str, section: object = None) -> FamilyDocument:
-    """Document of the family that a kind of shuffler or randomizer belongs to; an empty one without a family."""
+    """Document of the family of a shuffler or randomizer of this kind; an empty document without a family."""
     family = family_of(kind, section)
     if family is None or family.document is None:
         return FamilyDocument()

@@ -74,7 +74,7 @@ def flow_section(outcome: ColumnOutcome) -> Section:
 
 
 def _where(danger: str) -> Medium:
-    """Medium on which a danger is shown: a demonstration only on a terminal, since a page has a banner for it."""
+    """Medium for a danger: only a terminal for a demonstration, since a page has a banner for it."""
     return TERMINAL if danger == DEMONSTRATION else Medium.BOTH
 
 
@@ -156,7 +156,7 @@ def secret_file(file: str) -> str:
 
 
 def _in_and_out(flow: DataFlow, model: ProtocolModel) -> str:
-    """A sentence on the counts in and out."""
+    """Sentence on the numbers of received, left-out and released answers."""
     rows = "rows" if flow.collected is None else "reports"
     received = "" if flow.received is None else f"{flow.received:,} {rows} received, "
     left_out = "".join(f"{count:,} {why}, " for why, count in _left_out(flow).items())

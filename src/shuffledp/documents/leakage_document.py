@@ -77,7 +77,7 @@ def leakage_document(
 
 
 def household_section(found: HouseholdLeakage) -> Section:
-    """Section on a person whose household answers alike: after one release, and however often it is repeated."""
+    """Section on a person whose household answers alike: after one release, and after many repetitions."""
     after, alone, always = (as_share(each, "at most", decimals=4) for each in (found.value, found.alone, found.always))
     others = count_of(found.household - 1, "other person", "other people")
     agree = "always" if found.agreement == 1 else f"with chance {found.agreement:g}"
@@ -213,7 +213,7 @@ def _cell(value: float, relation: str, *, counts_right: bool) -> str:
 
 
 def leakage_section(outcome: ColumnOutcome) -> Section | None:
-    """Section on leakage with bars for each adversary, or why there are none; None for numerical answers.
+    """Section on leakage with bars for each adversary, or the reason for none; None for numerical answers.
 
     How well a number is guessed depends on what is believed of all possible ones, and on how near is near enough.
     """
@@ -277,7 +277,7 @@ def _drawn(outcome: ColumnOutcome, found: Comparison, size: str) -> Iterable[Blo
 
 
 def worst_of(model: ProtocolModel) -> str:
-    """Leakage if an imperfect shuffler of a known law keeps only its promised imperfection; "" for other shufflers."""
+    """Largest leakage over all shufflers with the same imperfection; "" if the shuffler's law is unknown."""
     found = worst_like(model)
     return "" if found is None else change(found, "at most")[0]
 
@@ -301,7 +301,7 @@ def bars_of(found: Comparison, adversary: str) -> tuple[Bar, ...]:
 
 
 def _bar(name: str, found: Vulnerability) -> Bar:
-    """Bar of one chance of a right guess; of an interval, up to its upper end."""
+    """Bar of one chance of a right guess, or of the upper end of its interval."""
     relation, drawn = found.kind.relation, found.value
     share, note = change(found)[0], "" if found.kind is Kind.EXACT else relation
     if found.kind is Kind.LOWER_BOUND:

@@ -1,4 +1,4 @@
-"""A privacy ledger in words: the cap, the budget taken by each entry, and what fits next."""
+"""A privacy ledger in words: the cap, the budget used by each entry, and the releases that still fit."""
 
 from collections.abc import Iterator
 
@@ -22,7 +22,7 @@ _NOT_SEEN = (
 
 
 def ledger_document(ledger: Ledger) -> Document:
-    """Document of a ledger: the cap, what is taken of the budget, its entries, and what fits next."""
+    """Document of a ledger: the cap, the used budget, its entries, and the releases that still fit."""
     terms, total = ledger.terms, ledger.total()
     cap = f"epsilon <= {terms.cap:g}   delta {terms.delta:g}"
     taken = _share(total, ledger.budget)
@@ -107,7 +107,7 @@ def budget_chart(ledger: Ledger) -> Chart:
 
 
 def entry_document(entry: Entry, ledger: Ledger, *said: str) -> Document:
-    """Document of one entry that was just written: what it takes, and what is left."""
+    """Document of one entry that was just written: its share of the budget, and the unused budget."""
     share, taken = _share(entry.charge, ledger.budget), _share(ledger.total(entry.reserved.population), ledger.budget)
     count = f"{entry.left} releases of " if entry.is_plan else ""
     head = f"{printable(entry.reserved.name)}: {entry.state}, {count}entry {entry.reserved.id[:12]}."
@@ -202,7 +202,7 @@ def _next(ledger: Ledger, total: Charge) -> Iterator[str]:
 
 
 def _populations(ledger: Ledger) -> Iterator[Block]:
-    """Sentence on each population that the ledger tells apart."""
+    """Sentence on each population that the ledger distinguishes."""
     for name in ledger.terms.populations:
         yield from told(f"{printable(name)}: {_share(ledger.total(name), ledger.budget):.1%} of the budget is taken.")
     if ledger.terms.populations and ledger.total(EVERYBODY).squared:

@@ -76,7 +76,7 @@ def page_of(document: Document, *, drawn: "dict[str, Drawn] | None" = None) -> b
 
 
 def top_of(document: Document) -> str:
-    """HTML of the top of a document, for a notebook; its styles do not reach the rest."""
+    """HTML of the top of a document for a notebook, with styles that affect nothing else there."""
     template = _environment({}).get_template("notebook.html.j2")
     return printable(template.render(page=document, sections=_arranged(document)), lines=True)
 
@@ -102,7 +102,7 @@ def _arranged(document: Document) -> list[Section]:
 
 
 def _opening(document: Document, promise: Promise, dangers: list[Text]) -> Section:
-    """Opening section of a page: dangers, the results beside the promise, and one sentence with both."""
+    """Opening section of a page: dangers, the results beside the promise, and a sentence to quote."""
     promised = tuple(block for block in promise.headline if block not in dangers)
     blocks: tuple[Block, ...] = (Beside((document.results, promised), "opening"),) if document.results else promised
     quote = (Text(document.quote, Role.QUOTE, tags=(Tag("To quote", "quiet"),)),) if document.quote else ()

@@ -42,7 +42,7 @@ def by_shuffle(outcome: ColumnOutcome) -> Iterable[Section | None]:
 
 
 def on_page(outcome: ColumnOutcome) -> Iterator[Section | None]:
-    """Sections for which only a page has room."""
+    """Sections that only a page shows: errors, comparisons with other methods, leakage, losses and origin."""
     yield errors_section(outcome.release)
     for make in (beside_section, leakage_section, accounting_section, provenance_section):
         yield make(outcome)
@@ -285,7 +285,7 @@ def with_places(document: Document, outcome: Outcome, folder: Path) -> Document:
 
 
 def _alone(outcome: Outcome) -> tuple[Section, ...]:
-    """Note on other releases about the same people: a ledger's cap, or that no others are counted."""
+    """Note on other releases about the same people: a ledger's cap, or the option that counts them."""
     if outcome.ledger is not None:
         return (Section(anchor="alone", title="", blocks=told(outcome.ledger.remark, on=TERMINAL)),)
     if outcome.earlier or _withdrawn(outcome) or outcome.statements[0].guarantee.is_trivial:

@@ -195,7 +195,7 @@ def _plainly(statement: PrivacyStatement) -> tuple[Text, ...]:
 
 
 def _large(statement: PrivacyStatement) -> Headline:
-    """The displayed numbers, the sentence, and a note if the promise is weak."""
+    """Displayed numbers of a statement, its sentence, and a note on a weak promise."""
     loss = Loss.of(statement.guarantee, statement.kind.relation)
     numbers = () if loss is None else (
         (f"epsilon, {loss.epsilon_relation}", loss.epsilon),

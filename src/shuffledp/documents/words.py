@@ -92,7 +92,7 @@ def small_sample(column: "Column", people: int, error: ExpectedError, found: Est
 
 
 def wide_intervals(estimate: Estimate) -> str:
-    """A warning about shares whose intervals are too long to tell anything; "" if there are none."""
+    """A warning about shares whose intervals are too long to be useful; "" if there are none."""
     if not estimate.statistic.startswith("frequency"):
         return ""
     long = (estimate.upper - estimate.lower > _TELLS_NOTHING).tolist()
@@ -109,7 +109,7 @@ def wide_intervals(estimate: Estimate) -> str:
 
 
 def all_or_nothing(least: int, expected: int | None, stratum: str = "") -> str:
-    """Consequence for answers if too few people answer, in any ``stratum`` if named; "" if any number suffices."""
+    """Sentence on the loss of all answers if too few people answer; "" if any number is enough."""
     of_whom = "" if expected is None else f" of the {count(expected)} expected"
     where = ""
     if stratum:
@@ -146,13 +146,13 @@ def epsilon0_of(local: LocalModel) -> str:
 
 
 def said_alone(local: LocalModel) -> str:
-    """A note on a large loss of a single report; "" if the loss is small, or a danger."""
+    """A note on a large loss of a single report; "" if the loss is small, or already has a warning."""
     alone = lone_guess(local)
     return alone.sentence if alone is not None and alone.is_said and not alone.warning else ""
 
 
 def moved_by_one(column: "Column", local: LocalModel, people: int, *, on: Medium) -> tuple[Text, ...]:
-    """Text on the most by which one false report moves a column's estimate; empty where that is unknown.
+    """Text on the largest change of a column's estimate by one false report; empty if it is unknown.
 
     Without a limit the text is in bold.
 

@@ -75,7 +75,7 @@ def _name_inside(axes: "Axes", ends: Sequence[_End]) -> None:
 
 
 def apart(wanted: list[float], heights: list[float], low: float, high: float) -> list[float]:
-    """Middles of labels near the wanted ones, in ascending order, without overlap, all between the two ends."""
+    """Middles of labels near the wanted middles: ascending, without overlap, between the two ends."""
     middles, top = [], low
     for middle, height in zip(wanted, heights, strict=True):
         middles.append(max(middle, top + height / 2))

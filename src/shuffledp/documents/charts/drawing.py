@@ -52,7 +52,7 @@ class Drawn:
         Path(path).write_bytes(self.as_file())
 
     def as_file(self, *, heading: str = "", mark: str | None = None) -> bytes:
-        """SVG file of the chart on white, with its source, and a ``mark`` that must not get lost."""
+        """SVG file of the chart on white, with its title, and a ``mark`` that must not get lost."""
         title = f"{heading}: {self.chart.title[:1].lower()}{self.chart.title[1:]}" if heading else self.chart.title
         return _framed(self.wide, title, mark)
 
@@ -67,7 +67,7 @@ def draw(chart: Chart) -> Drawn:
 
 
 def _framed(document: bytes, title: str, mark: str | None) -> bytes:
-    """An SVG document on white with a title, and any mark, above it."""
+    """SVG document on white, with a title and an optional mark above it."""
     for prefix, name in (("", _SVG), ("xlink", "http://www.w3.org/1999/xlink")):
         ElementTree.register_namespace(prefix, name)
     root = ElementTree.fromstring(document)  # noqa: S314 (what matplotlib has just written)

@@ -80,7 +80,7 @@ def band_chart(curves: Curves, *, name: str, who: str, withdrawn: bool = False) 
 
 
 def ratio_chart(curves: Curves, *, name: str) -> Chart:
-    """Chart of ratios against users: each promised epsilon over the best possible one."""
+    """Chart of ratios against users: each promised epsilon divided by the best lower bound."""
     caption = ["Thick line: what would be stated; 1 is the best lower bound, which no theorem can go below."]
     if any(curve.theorem.is_costly for curve in curves.drawn):
         caption.append("Dashed: what is stated at once, without bounds that take seconds.")
@@ -258,7 +258,7 @@ def _within(curves: Curves, values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _weaker(curves: Curves, curve: Curve) -> NDArray[np.float64]:
-    """The part of a lower bound below the best one, up to the point where the two meet."""
+    """Part of a lower bound below the best lower bound, up to the point where the two meet."""
     below = curve.epsilon < curves.unreachable
     near = below.copy()
     near[1:] |= below[:-1]

@@ -1,4 +1,4 @@
-"""The house style of all charts: colors, sizes, fonts, and how texts lie.
+"""The house style of all charts: colors, sizes, fonts, and positions of texts.
 
 Nothing here touches matplotlib's global state: the style is a context.
 """
@@ -76,7 +76,7 @@ def annotate(axes: "Axes", text: str, place: tuple[float, float], offset: tuple[
 
 @contextmanager
 def house_style() -> Iterator[None]:
-    """Context in which matplotlib draws in the house style; the user's settings come back afterwards."""
+    """Context in which matplotlib draws in the house style; the user's settings are restored afterwards."""
     import warnings
 
     from matplotlib import style

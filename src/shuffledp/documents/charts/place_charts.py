@@ -90,7 +90,7 @@ class PlacesDrawn:
 
     @property
     def is_wider(self) -> bool:
-        """Whether intervals are wider than without shuffling by enough to see it in a picture."""
+        """Whether intervals are visibly wider than without shuffling."""
         return self.widening >= _VISIBLY_WIDER
 
     @property

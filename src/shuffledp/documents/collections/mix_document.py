@@ -47,7 +47,7 @@ _REGISTER = {
 
 
 def listed_document(found: Sequence[Mapping[str, Any]]) -> Document:
-    """Collections of a mix host for its operator, and what remains of each."""
+    """Table of a mix host's collections for its operator, with the data that remain of each."""
     rows = tuple(
         (
             printable(each["name"]),

@@ -82,7 +82,7 @@ def published_document(collection: Collection, results: Sequence[Result], promis
 
 
 def _trusted(collection: Collection) -> Listing:
-    """List of the trust that a collection's promise needs, dangers first, as far as the collection tells."""
+    """List of the trust that a collection's promise needs, dangers first, as far as its file names it."""
     crowd = () if collection.task.people.unvouched else (Trust.SHUFFLER, Trust.NO_COLLUSION)
     of_models = (column.randomizer.randomizer().model.trust for column in collection.task.columns)
     needed = sorted({Trust.OWN_DEVICE, *collection.trust, *crowd, *chain(*of_models)}, key=list(Trust).index)
@@ -161,7 +161,7 @@ def _question(
 
 
 def _is_share(column: Column, row: Mapping[str, Any]) -> bool:
-    """Whether a row is the share of an answer; the mean of two answers 0 and 1 is one, too."""
+    """Whether a row is the share of an answer; the mean of two answers 0 and 1 counts as a share too."""
     is_mean = bool(column.randomizer.categories_of_answers) and row["statistic"] == "mean"
     return is_mean or row["statistic"] in (_SHARE, _AMONG)
 
@@ -181,7 +181,7 @@ def _row(column: Column, row: Mapping[str, Any], decimals: int | None) -> tuple[
 
 
 def _of_all(column: Column, statistic: str) -> str:
-    """Name of a mean, a sum or the share of one of two answers, which need no column beside them; else ""."""
+    """Name of a mean, a sum or the share of one of two answers, for use without a column's name; else ""."""
     if statistic not in _OF_ALL or len(column.targets) > 1:
         return ""
     (names,) = column.randomizer.categories_of_answers or ((),)

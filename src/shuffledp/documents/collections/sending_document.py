@@ -56,7 +56,7 @@ def sent_document(
 def invited_document(
     number: int, folder: Path, *, ready_made: bool, page: WebPage | None = None, sheet: bool = False
 ) -> Document:
-    """New invitations: the files, who gets which, and any links and sheet to print."""
+    """Document of new invitations: their files, their recipients, and links and a sheet to print."""
     known = "can tell whose token is whose" if ready_made else "can answer in anybody's place"
     blocks = (
         *told(f"Whoever keeps this folder {known}: give each person theirs, then destroy it.", role=Role.DANGER),
@@ -72,7 +72,7 @@ def invited_document(
 def replaced_document(
     number: int, folder: Path, *, fakes: int, page: WebPage | None = None, sheet: bool = False
 ) -> Document:
-    """Replaced invitations: the files, who gets which, and who might answer twice."""
+    """Document of replaced invitations: files, recipients, and the people who may answer twice."""
     covered = "all of them" if fakes >= number else f"{fakes or 'none'} of them"
     twice = (
         "An invitation that was used before it is cancelled has given a token: its holder can answer twice. At most "
@@ -127,7 +127,7 @@ def demonstrated(release: Mapping[str, Any], left_out: int, folder: Path) -> Doc
 def fetched_document(
     collection: Collection, releases: Mapping[Path, Mapping[str, Any]], *, has_ended: bool, missing: int
 ) -> Document:
-    """Document after a fetch: the promise of the last release, its page, and what is still to come.
+    """Document after a fetch: the promise of the last release, its page, and the batches still to come.
 
     Args:
         collection: what was fetched.
@@ -190,7 +190,7 @@ def statuses_document(found: Sequence[tuple[Path, Collection, Mapping[str, Any]]
 
 
 def forgotten_document(states: Sequence[tuple[str, str, str]]) -> Document:
-    """Document of old collections: what was held of each, and why it stays or that it is removed.
+    """Document of old collections: the data held of each, and its removal or the reason to keep them.
 
     Args:
         states: id in hexadecimal digits, what was held, and why it stays.
@@ -207,7 +207,7 @@ def forgotten_document(states: Sequence[tuple[str, str, str]]) -> Document:
 
 
 def status_document(collection: Collection, status: Mapping[str, object]) -> Document:
-    """Whether a collection is open, and whether enough people have answered, but not how many."""
+    """Document on whether a collection is open and enough people have answered, but not how many."""
     enough = "at least" if status["at_least_minimum"] else "fewer than"
     phase = _PHASES.get(str(status["phase"]), "in a state that is not known here")
     if collection.analyzer.fetches and status["phase"] == "closed":

@@ -110,7 +110,7 @@ def new_mix_steps(collection: Collection, folder: Path, invited: int) -> Iterato
 
 
 def reminders_document(collection: Collection, folder: Path, count: int, *, chosen: bool) -> Document:
-    """Invitations that were written again, and to whom they go.
+    """Document of the invitations that were written again, and of their recipients.
 
     Args:
         collection: the collection.
@@ -169,12 +169,12 @@ def page_checked_document(page: WebPage, collection: Collection | None, *lines: 
 
 
 def survey_status_document(collection: Collection, status: Mapping[str, object], *next_: str) -> Document:
-    """Whether a survey is open, whether enough have answered, and what to do next; never how many."""
+    """Document on whether a survey is open and enough have answered, and the next steps; never how many."""
     return status_document(collection, status).followed_by(Section(anchor="next", title="", blocks=told(*next_)))
 
 
 def sum_offer(terms: "SurveyTerms", *, invited: bool, local: bool = False) -> tuple[Block, ...]:
-    """Offer of a sum in place of reports, where it errs less than half as much: how, its price, and its gain; or none.
+    """Offer of a sum in place of reports: how, its price and its gain; empty unless it halves the error.
 
     Args:
         terms: what is asked, by reports.
@@ -253,7 +253,7 @@ def _reach(found: "Knowledge", people: int) -> str:
 
 
 def _known(found: "Knowledge", people: int) -> str:
-    """Sentences on what a loss lets the organizer learn, and what one report tells."""
+    """Sentences on the knowledge that a loss gives the organizer, and on the truth of one report."""
     learnt = f"with {count_of(people, 'answer')} {_accuracy(found, people)}"
     return learnt if found.truth is None else f"{learnt}; a report by itself is true {found.truth:.0%} of the time"
 

@@ -29,7 +29,7 @@ class BlanketPlanDocument(ColumnPlanDocument):
         yield Table("Messages that losses need", heads, rows, titled=True)
 
     def advice(self) -> Text:
-        """Advice to say how many people are fake; where the task has no blanket, on other randomizers."""
+        """Advice to state the number of fake people; or, for a task without a blanket, on other randomizers."""
         plan = self.column.of_question
         if isinstance(plan, BlanketPlan) and not plan.is_better:
             return Text("All that is promised of the release rests on other people's messages: say how many are fake.")

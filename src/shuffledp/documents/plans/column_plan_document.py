@@ -62,7 +62,7 @@ class ColumnPlanDocument:
         )
 
     def beside_curator(self) -> str:
-        """The error beside that of a trusted curator with the same loss; "" without one."""
+        """Comparison of the error with a trusted curator's at the same loss; "" without a curator."""
         curator, about = self.column.curator, self.relation
         if curator is None:
             return ""

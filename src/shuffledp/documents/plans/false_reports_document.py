@@ -72,7 +72,7 @@ def false_reports_section(column: Column, stated: PrivacyStatement, people: int,
 
 
 def _moved_by_truth(model: LocalModel) -> float:
-    """Largest change that another answer of one person makes in the sum that the swing of reports is about."""
+    """Largest change of the sum of answers by another answer of one person."""
     if isinstance(model, MeanModel) and model.dimension == 1:
         return model.upper - model.lower
     return 2.0 if isinstance(model, MeanModel) else 1.0  # opposite unit vectors; one person's share
