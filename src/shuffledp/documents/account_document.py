@@ -129,7 +129,7 @@ def _is_local_loss(found: Examination) -> bool:
 
 
 def best_possible(lower: float, upper: float, slack: float) -> str:
-    """Sentence with the interval of the best possible epsilon, and the largest ratio of the stated epsilon to it."""
+    """Sentence on the best possible epsilon's interval, and on the stated epsilon's largest ratio to it."""
     return (
         f"The best possible epsilon is between {in_digits(lower, 'at least')} and {in_digits(upper, 'at most')}: "
         f"what is stated is at most {in_digits(slack, 'at most')} times the best possible."
@@ -137,7 +137,7 @@ def best_possible(lower: float, upper: float, slack: float) -> str:
 
 
 def _theorems(found: Examination) -> Section:
-    """Section of all theorems, with their epsilons or why they do not apply, and the limit of many people."""
+    """Section of all theorems, with epsilons or reasons of failure, and the limit of many people."""
     stated = {statement.basis.theorem for statement in found.statements}
     apply = [each for each in found.theorems if each.epsilon is not None]
     others = [each for each in found.theorems if each.epsilon is None]
@@ -302,7 +302,7 @@ def _figure_document(found: Examination, panels: "Sequence[Curves]") -> Document
 
 
 def _panels(found: Examination, theorems: Sequence[Theorem]) -> "tuple[Curves, ...]":
-    """Panels of curves over users, local loss and delta, as far as each can change."""
+    """Panels of curves over users, local loss and delta, for each quantity that can change."""
     from shuffledp.documents.charts.curves import Curves
 
     model, wanted = found.counted, cast(dict[str, Any], {"delta": found.delta})

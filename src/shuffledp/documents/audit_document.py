@@ -138,7 +138,7 @@ def _about(audited: TaskAudit) -> Iterable[Block]:
 
 
 def _strength(models: Sequence[ProtocolModel]) -> str:
-    """Largest local loss of a report, in words; "" if some report by itself promises nothing."""
+    """Largest local loss of a report, in words; "" if some report has no local guarantee."""
     losses = [model.local.epsilon0 for model in models]
     if not all(map(math.isfinite, losses)):
         return ""
@@ -185,7 +185,7 @@ def _on_terminal(column: ColumnAudit, confidence: float) -> Iterable[Text]:
 
 
 def _verdict(short: tuple[str, str], finding: Any) -> Iterable[Text]:
-    """Texts of a verdict for a terminal: one line, or two if it is too wide, then a paragraph."""
+    """Texts of a verdict for a terminal: one line (two if it is too wide), then a paragraph."""
     line = "; ".join(short)
     shown = line if len(line) <= _WIDTH else ";\n  ".join(short)
     verdict = Verdict.NOT_AUDITED if finding.weak else finding.verdict

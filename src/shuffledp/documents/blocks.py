@@ -112,7 +112,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
-    """Content of one place in a table: tags, words before the value, the value, and a note about it."""
+    """Content of a table's cell: tags, words before the value, the value, and a note on the value."""
 
     text: str
     note: str = ""

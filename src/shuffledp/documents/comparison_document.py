@@ -24,7 +24,7 @@ _TOLD = {True: "yes", False: "no"}
 
 
 def comparison_section(found: ColumnComparisons) -> Section | None:
-    """Section of a release page on what its task compares; None where the task compares nothing."""
+    """Section of a release page on the comparisons of its task; None without comparisons."""
     blocks = [*_blocks(found), *told(_meaning([found]))]
     if not (found.differences or found.tests or found.untested):
         blocks = [*told(_NOT_COMPARED)]
@@ -34,7 +34,7 @@ def comparison_section(found: ColumnComparisons) -> Section | None:
 
 
 def comparison_document(title: str, found: Sequence[ColumnComparisons], remarks: Sequence[str] = ()) -> Document:
-    """Document of comparisons inside one release or between two; ``remarks`` say what was claimed."""
+    """Document of comparisons inside one release or between two, with ``remarks`` at the end."""
     blocks: list[Block] = []
     for each in found:
         blocks += told(printable(each.value) * (len(found) > 1), role=Role.SUBHEADING)

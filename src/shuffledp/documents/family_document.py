@@ -35,7 +35,7 @@ class FamilyDocument:
         return ()
 
     def stratum(self, plan: "Plan") -> str:
-        """Noun for crowds that must each be large enough for a release; "" if everybody is in one crowd."""
+        """Noun for crowds that must each be large enough for a release; "" if there is only one crowd."""
         del plan
         return ""
 

@@ -171,7 +171,7 @@ def _left_out(flow: DataFlow) -> dict[str, int]:
 
 
 def _one_report(outcome: ColumnOutcome) -> str:
-    """Guarantee of a report by itself, in words; a withdrawn run claims none."""
+    """Guarantee of a report by itself, in words; "" for a withdrawn or seeded run."""
     local = outcome.model.local
     if outcome.release.seeded or any(statement.withdrawn for statement in outcome.release.statements):
         return ""

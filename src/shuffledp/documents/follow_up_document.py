@@ -38,7 +38,7 @@ def asked_in_plan(column: PrivateColumn, standard_error: float) -> Iterable[Bloc
 
 
 def why_not_among(outcome: ColumnOutcome) -> str:
-    """Reason why shares among the people asked are not given; "" where they are, or all people were asked."""
+    """Reason why shares among the people asked are not given; "" otherwise."""
     estimate = outcome.release.estimate
     if outcome.column.after is None or (isinstance(estimate, AskedEstimate) and estimate.among_asked is not None):
         return ""

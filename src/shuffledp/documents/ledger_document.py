@@ -169,7 +169,7 @@ def _people(entry: Entry) -> int:
 
 
 def _alone(entry: Entry, ledger: Ledger) -> float | None:
-    """Epsilon of the entry's release by itself at the ledger's delta; None where nothing is charged."""
+    """Epsilon of the entry's release by itself at the ledger's delta; None without a charge."""
     charge = max((each.charge for each in entry.releases), key=lambda each: each.squared, default=entry.reserved.charge)
     return None if entry.state == "void" and not entry.releases else charge.epsilon(ledger.terms.delta)
 

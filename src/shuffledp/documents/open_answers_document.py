@@ -67,7 +67,10 @@ class OpenAnswerPlan(ColumnPlanDocument):
 
 
 def word_sentences(outcome: ColumnOutcome) -> Iterable[str]:
-    """Sentences on the meaning of a release's words, and on words that may be missing; none for other estimates."""
+    """Sentences on the meaning of a release's words, and on words that may be missing.
+
+    None for other estimates.
+    """
     estimate, question = outcome.release.estimate, outcome.column.randomizer
     if not isinstance(estimate, WordEstimate) or not isinstance(question, OpenAnswer):
         return

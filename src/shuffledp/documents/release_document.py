@@ -67,7 +67,7 @@ SECTIONS: tuple[Callable[[ColumnOutcome], Iterable[Section | None]], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Byline:
-    """Day of a release in UTC, and its address as told to the people who answered; "" if none was told."""
+    """Day of a release in UTC, and the address announced to the people who answered; "" without one."""
 
     day: str
     address: str = ""
@@ -81,7 +81,7 @@ class Byline:
         return cls(datetime.now(UTC).date().isoformat(), printable(address or ""))
 
     def text(self, done: str, contact: str | None) -> str:
-        """The line below a title, on what was ``done`` by whom."""
+        """Line below a title: what was ``done``, on which day, by whom, and the announced address."""
         by = "" if contact is None else f" by {contact}"
         told_of = f" People who answered were told that it would be at {self.address}." if self.address else ""
         return f"{done} on {self.day}{by}.{told_of}"

@@ -148,7 +148,7 @@ def _who(models: Sequence[ProtocolModel]) -> str:
 
 
 def _clause(name: str, release: Release, whose: str, question: str | None) -> str:
-    """Clause with the estimates of one question; ``whose`` says which people they are about, or is ""."""
+    """Clause with the estimates of one question; ``whose`` names the people they are about, or is ""."""
     estimate, about = release.estimate, shortened(name, _LONGEST_NAME)
     answers = about if question is None else f'the answers to "{printable(question)}"'
     asked = about if question is None else f'the question "{printable(question)}"'

@@ -84,7 +84,7 @@ def statements_document(statements: Sequence[PrivacyStatement]) -> Document:
 
 
 def statement_document(statement: PrivacyStatement) -> Document:
-    """Document of one statement by itself; one that promises nothing is shown in a table."""
+    """Document of one statement by itself; a statement that promises nothing is shown in a table."""
     if statement.kind.promises:
         return statements_document([statement])
     known = Section(anchor="statement", title="", blocks=known_besides([statement]))
@@ -103,7 +103,7 @@ def with_share(document: Document, share: str) -> Document:
 
 
 def facts_of(statement: PrivacyStatement) -> tuple[str, ...]:
-    """Epsilon or alpha, and delta, as far as they are promised."""
+    """Promised epsilon or alpha, and delta; or the remark that nothing is promised."""
     claim: Any = statement.claimed or statement.guarantee
     letter, relation = "alpha" if isinstance(claim, DSigmaPrivacy) else "epsilon", statement.kind.relation
     loss = getattr(claim, letter)
@@ -205,7 +205,7 @@ def _large(statement: PrivacyStatement) -> Headline:
 
 
 def per_report(statement: PrivacyStatement) -> str:
-    """A note that a person who sends several reports loses more; "" where that is counted."""
+    """Note that the losses of one person's reports add up; "" for a statement about whole people."""
     return "This is per report: somebody who sends several must add them up." * (statement.unit is Unit.REPORT)
 
 

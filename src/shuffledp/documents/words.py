@@ -120,7 +120,7 @@ def all_or_nothing(least: int, expected: int | None, stratum: str = "") -> str:
 
 
 def little_shuffled(statements: Sequence[PrivacyStatement], people: int) -> str:
-    """A warning if shuffling takes less than a tenth off the local loss; "" otherwise.
+    """A warning if shuffling lowers the local loss by less than a tenth; "" otherwise.
 
     Args:
         statements: about what is released, the headline first, and about what each person sends.

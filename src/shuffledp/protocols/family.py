@@ -64,7 +64,7 @@ class ShufflerKind:
 
 @dataclass(frozen=True, slots=True)
 class FirstTask:
-    """Kind of first task file that is not about a type of question, but about how its answers are shuffled.
+    """Kind of first task file that shows a way of shuffling answers instead of a type of question.
 
     Args:
         title: start of the names of its tasks.
@@ -167,7 +167,7 @@ def family_of(kind: str, section: object = None) -> Family | None:
 
 
 class LazySequence(Sequence[T]):
-    """Ordered registry filled at first use, so that its entries may import its module."""
+    """Ordered registry filled at first use, so that entries may import the registry's module."""
 
     def __init__(self, fill: Callable[[], Iterable[T]]) -> None:
         self._fill = fill
@@ -188,7 +188,7 @@ class LazySequence(Sequence[T]):
 
 
 class LazyMapping(MutableMapping[str, T]):
-    """Registry by name, filled at first use, so that its entries may import its module."""
+    """Registry by name, filled at first use, so that entries may import the registry's module."""
 
     def __init__(self, fill: Callable[[], Mapping[str, T]]) -> None:
         self._fill = fill

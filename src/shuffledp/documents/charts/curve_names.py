@@ -62,7 +62,10 @@ def name_curves(axes: "Axes", names: Sequence[Name], *, narrow: bool) -> None:
 
 
 def _name_inside(axes: "Axes", ends: Sequence[_End]) -> None:
-    """Write names above the ends of rising curves, stacked where they would overlap; other names to the right."""
+    """Write names above the ends of rising curves, stacked where they would overlap.
+
+    Other names are written to the right.
+    """
     placed: list[_End] = []
     for end in sorted(ends, key=lambda end: (end.y, end.x)):
         if end.name.falls:

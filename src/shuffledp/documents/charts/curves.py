@@ -56,7 +56,7 @@ class Curve:
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is nothing to draw: zeros have no place on a logarithmic axis."""
+        """Whether the curve has no drawable value; a logarithmic axis cannot show zeros."""
         return not np.isfinite(shown(self.epsilon)).any()
 
 
@@ -171,7 +171,7 @@ class Curves:
 
     @property
     def tallest(self) -> float:
-        """Largest loss worth drawing: the local loss; if infinite, the stated loss, else the largest drawn loss."""
+        """Largest loss to draw: the largest finite local loss, else stated loss, else loss of any curve."""
         candidates = (self.local, self.stated, *(curve.epsilon for curve in self.drawn))
         return next(float(np.nanmax(shown(each))) for each in candidates if np.isfinite(shown(each)).any())
 
@@ -223,7 +223,7 @@ class Curves:
 
 
 def shown(epsilon: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Epsilons that a logarithmic axis can show; NaN in place of others."""
+    """Epsilons that a logarithmic axis can show; NaN in place of other epsilons."""
     return np.where((epsilon > 0) & np.isfinite(epsilon), epsilon, math.nan)
 
 
@@ -280,7 +280,10 @@ class _Family:
         )
 
     def start(self, theorem: Theorem) -> int | None:
-        """Fewest users from which a theorem's hypotheses always hold; None without such a number, or on other axes."""
+        """Fewest users from which a theorem's hypotheses always hold.
+
+        None without such a number, or on other axes.
+        """
         low, high = 0, _FARTHEST
         if self.failing(theorem, high):
             return None

@@ -94,7 +94,7 @@ def ratio_chart(curves: Curves, *, name: str) -> Chart:
 
 
 def stacked_chart(panels: Sequence[Curves], *, name: str, title: str, who: str) -> Chart:
-    """Several pictures of epsilon below each other, as one chart for a file; ratios come last."""
+    """Several pictures of epsilon below each other, as one chart for a file, with ratios last."""
     ratios = [curves for curves in panels if has_ratios(curves)]
     return Chart(
         name=name,

@@ -147,7 +147,10 @@ def place_name(place: Mapping[str, Any]) -> str:
 
 
 def _brief_name(place: Mapping[str, Any]) -> str:
-    """Short name of a place for a row of a chart; several coordinates are written as numbers of four digits."""
+    """Short name of a place for a row of a chart.
+
+    Several coordinates are written as numbers of four digits.
+    """
     numbers = [value for value in place.values() if isinstance(value, float)]
     if len(numbers) + ("joined" in place) < len(place) or len(numbers) < 2 or any(" from" in key for key in place):
         return shortened(place_name(place), _LONGEST_PLACE)

@@ -66,7 +66,7 @@ def listed_document(found: Sequence[Mapping[str, Any]]) -> Document:
 
 
 def mix_document(terms: MixTerms) -> Document:
-    """Page of a mix host: its work, what it sees and accepts, and how to ask through it."""
+    """Page of a mix host: its work, its knowledge, its limits, and the way to hold a survey through it."""
     policy, is_one_place = terms.policy, terms.pages == "path"
     limits = Pairs(
         (

@@ -161,13 +161,19 @@ def _question(
 
 
 def _is_share(column: Column, row: Mapping[str, Any]) -> bool:
-    """Whether a row is the share of an answer; the mean of two answers 0 and 1 counts as a share too."""
+    """Whether a row is the share of an answer.
+
+    The mean of two answers 0 and 1 counts as a share too.
+    """
     is_mean = bool(column.randomizer.categories_of_answers) and row["statistic"] == "mean"
     return is_mean or row["statistic"] in (_SHARE, _AMONG)
 
 
 def _row(column: Column, row: Mapping[str, Any], decimals: int | None) -> tuple[str, str, str]:
-    """Name, estimate and interval of one row; a share in percent, with this number of digits after the point."""
+    """Name, estimate and interval of one row.
+
+    A share is in percent, with this number of digits after the point.
+    """
     target = row["target"]
     if not isinstance(target, str | int | float | bool):
         raise ValueError

@@ -190,7 +190,7 @@ def statuses_document(found: Sequence[tuple[Path, Collection, Mapping[str, Any]]
 
 
 def forgotten_document(states: Sequence[tuple[str, str, str]]) -> Document:
-    """Document of old collections: the data held of each, and its removal or the reason to keep them.
+    """Document of old collections: the data held of each, their removal, or the reason to keep them.
 
     Args:
         states: id in hexadecimal digits, what was held, and why it stays.

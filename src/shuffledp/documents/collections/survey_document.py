@@ -174,7 +174,9 @@ def survey_status_document(collection: Collection, status: Mapping[str, object],
 
 
 def sum_offer(terms: "SurveyTerms", *, invited: bool, local: bool = False) -> tuple[Block, ...]:
-    """Offer of a sum in place of reports: how, its price and its gain; empty unless it halves the error.
+    """Offer of a sum in place of reports: how, its price and its gain.
+
+    Empty unless the sum errs less than half as much.
 
     Args:
         terms: what is asked, by reports.
@@ -211,7 +213,7 @@ def _made_up(*, invited: bool) -> str:
 
 
 def _report_blocks(terms: "SurveyTerms", collection: Collection) -> Iterator[Block]:
-    """Texts on accuracy: of a sum, where it is far better, then of the survey's reports."""
+    """Texts on the accuracy of a sum, where it is far better, and on the accuracy of the survey's reports."""
     yield from sum_offer(terms, invited=collection.issuer is not None, local=collection.local)
     loss = in_digits(terms.epsilon0, "exactly")
     yield Text(f"epsilon0 = {loss}: {_known(terms.known(terms.epsilon0), terms.people)}.", Role.LEAD)
@@ -259,7 +261,10 @@ def _known(found: "Knowledge", people: int) -> str:
 
 
 def _central(terms: "SurveyTerms", collection: Collection) -> str:
-    """Sentence on the central loss under the survey's limit on made-up answers; without a limit, on how to set one."""
+    """Sentence on the central loss under the survey's limit on made-up answers.
+
+    Without a limit, on how to set one.
+    """
     if terms.fakes is None:
         return _NO_FAKES
     first = collection.promised()[0]

@@ -85,7 +85,7 @@ def column_document(column: ColumnPlan) -> ColumnPlanDocument:
 
 
 def _not_compared(column: PrivateColumn) -> Iterable[Text]:
-    """Texts on comparisons that the task asks for, but that this column does not have."""
+    """Texts on comparisons that the task requests but this column does not have."""
     kinds = [kind for kind in column.release.compare if kind not in column.comparable]
     return told(*(f"Not compared by {kind.value}, which needs {kind.needed}." for kind in kinds))
 

@@ -20,7 +20,7 @@ _TITLE = "A plan, before anybody is asked"
 
 
 def plan_page(plan: Plan, *, table: bool = False) -> bytes:
-    """Page of a plan as HTML in UTF-8: like the page of a release, with errors instead of estimates."""
+    """HTML page of a plan in UTF-8: like the page of a release, with errors instead of estimates."""
     document = plan_document(plan, table=table)
     people = count_of(plan.num_users, "person", "people")
     return page_of(

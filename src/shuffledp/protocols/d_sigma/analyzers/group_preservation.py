@@ -166,7 +166,10 @@ class _Place(NamedTuple):
 
 
 def _places(prepared: _PreparedBlocks, groups: Groups, numbers: Iterable[int]) -> dict[int, _Place]:
-    """Place of each given group that lies in one block, by group number; other groups are left out."""
+    """Place of each given group that lies in one block, by group number.
+
+    Other groups are left out.
+    """
     layout, sizes, starts = lay(groups, prepared.order), np.diff(prepared.starts), prepared.starts
     found: dict[int, _Place] = {}
     for number in numbers:
@@ -180,7 +183,10 @@ def _places(prepared: _PreparedBlocks, groups: Groups, numbers: Iterable[int]) -
 
 
 def _laws(prepared: _PreparedBlocks, places: dict[int, _Place], most_work: float = math.inf) -> dict[int, Floats]:
-    """Law of the number of reports that a group loses, by group number; only for Hamming's and Cayley's distance."""
+    """Law of the number of reports that a group loses, by group number.
+
+    Empty except for Hamming's and Cayley's distance.
+    """
     law_of = _LOST_LAWS.get(getattr(prepared.model, "distance", ""))
     if law_of is None:
         return {}
@@ -202,7 +208,10 @@ def _mean(law: Floats) -> float:
 
 
 def _eta(law: Floats, delta: float) -> float:
-    """Largest share that a group keeps with probability at least 1 - delta; rounding lowers the share only."""
+    """Largest share that a group keeps with probability at least 1 - delta.
+
+    Rounding only lowers the share.
+    """
     beyond = np.append(np.cumsum(law[::-1])[::-1][1:], 0.0) * ROUND_UP
     most = int(np.flatnonzero(beyond <= delta)[0])
     return 1 - most / (law.size - 1)
@@ -211,7 +220,10 @@ def _eta(law: Floats, delta: float) -> float:
 def _kendall_means(
     prepared: _PreparedBlocks, places: dict[int, _Place], most_work: float = math.inf
 ) -> dict[int, float]:
-    """Expected share kept by groups that are intervals of ranks, by group number; only for Kendall's distance."""
+    """Expected share kept by groups that are intervals of ranks, by group number.
+
+    Empty except for Kendall's distance.
+    """
     known: dict[_Place, float] = {}
     found: dict[int, float] = {}
     for number, place in places.items() if getattr(prepared.model, "distance", "") == "kendall" else ():

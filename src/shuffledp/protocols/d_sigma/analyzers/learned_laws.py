@@ -1,4 +1,4 @@
-"""Laws of answers by place: estimates from a view with slots, and the distance of an estimate from the truth."""
+"""Laws of answers by place: estimates from a view with slots, and their distance from the truth."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -308,12 +308,12 @@ def _sums_of(regions: Numbers, columns: Floats, count: int) -> Floats:
 
 
 def _parts_of(numbers: Numbers) -> Iterator[Numbers]:
-    """Parts of an array, to avoid a second array of its length."""
+    """Parts of an array, for work without a second array of its full length."""
     return (numbers[start : start + _AT_A_TIME] for start in range(0, numbers.size, _AT_A_TIME))
 
 
 def _counted(numbers: Numbers, length: int) -> Integers:
-    """Count of each number below the length."""
+    """Number of times that each number below ``length`` occurs."""
     found = np.zeros(length, dtype=np.int64)
     for part in _parts_of(numbers):
         found += np.bincount(part, minlength=length)

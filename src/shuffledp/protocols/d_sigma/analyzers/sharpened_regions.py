@@ -126,7 +126,7 @@ def inverse_of(blur: Floats) -> Floats:
 def sharpened(
     summary: RegionalSummary, inverse: Floats, where: tuple[Mapping[str, Any], ...], level: float
 ) -> Estimate:
-    """Estimate for the people of each cell, from the weighted sums over its slots and the inverse of the blur.
+    """Estimate for the people of each cell, from the weighted sums over slots and the inverse blur.
 
     The variance is that of randomizing and of whose reports lie in the slots, multiplied by the squares of the inverse.
 

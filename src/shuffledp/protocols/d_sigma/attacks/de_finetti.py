@@ -78,7 +78,7 @@ def _likelihoods(features: list[NDArray[np.int64]], chances: Floats) -> Floats:
 
 
 def _balanced(weights: Floats, blocks: NDArray[np.int64], counts: Floats) -> Floats:
-    """Probability of each answer for each person: the weights, scaled so that each block has the expected counts.
+    """Probability of each answer for each person: weights scaled to the expected counts of each block.
 
     A factor for each block and answer scales the weights, in rounds that bring the sums nearer to the block's counts.
     """

@@ -290,7 +290,7 @@ def _limits_of(found: Mapping[str, Any], thinned: list[int], alone: NDArray[np.b
 def _student(
     mean: float, error: float | None, trials: int, tail: float, within: tuple[float, float]
 ) -> tuple[float, float] | None:
-    """Limits by Student's t of a mean over trials; None without a known error above 0."""
+    """Limits by Student's t of a mean over trials; None if the standard error is 0 or unknown."""
     if not error:
         return None
     reach = float(stdtrit(trials - 1, 1 - tail)) * error

@@ -197,7 +197,7 @@ def _dirichlet(counts: Floats, said: Floats, channel: Floats) -> tuple[Floats, f
 
 
 def _peaked(counts: Floats, channel: Floats, mean: Floats) -> tuple[NeighborhoodPrior, float]:
-    """Prior of laws with one common value and equally rare others, and the log-likelihood of the reports under it.
+    """Prior of laws with one common value and equally rare others, and the reports' log-likelihood.
 
     The excess of the common value is the likeliest one of a list.
 

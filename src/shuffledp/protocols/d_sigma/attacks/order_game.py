@@ -59,7 +59,7 @@ def order_scores(view: View, model: LocalModel, inputs: NeighboringInputs, rank:
 
 
 class OrderGame(Game):
-    """Game about orders: both data sets hold the same answers, given by a group's members in two orders.
+    """Game about orders: both data sets hold the same answers, in two orders of a group's members.
 
     Who holds which answer is chosen along the public reference order: where exchanging them costs the shuffle most.
     """
@@ -85,7 +85,7 @@ class OrderGame(Game):
         return "" if groups.sizes.max() > 1 else "Every group is one person: there is no order to be told."
 
     def different(self, pairs: Sequence[NeighboringInputs]) -> Sequence[NeighboringInputs]:
-        """Pairs of neighboring inputs, with members of the most sensitive groups as the holders of the two answers."""
+        """Pairs of neighboring inputs, with members of the most sensitive groups as the holders of answers."""
         shuffler: Any = self.pipeline.shuffler
         prepared = shuffler.prepare()
         return [
@@ -107,7 +107,7 @@ class OrderGame(Game):
 
 
 def holders_of(groups: Groups, order: NDArray[np.int64]) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
-    """Pairs of holders in the most sensitive groups: lower and upper half, and then lowest and highest member."""
+    """Pairs of holders in the most sensitive groups: lower and upper half; lowest and highest member."""
     rank = invert(order)
     found = []
     for number in np.argsort(-windows(groups, order).kendall, kind="stable")[:_GROUPS].tolist():

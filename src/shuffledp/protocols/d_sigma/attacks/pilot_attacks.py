@@ -81,7 +81,10 @@ class PilotAttacks:
         return float((right >= VULNERABLE_FROM * RUNS - 1e-9).mean())
 
     def chance_level(self, randomize: Callable[[Integers], Integers], draw: Callable[[], Integers]) -> float:
-        """Rho after a uniform shuffle of all people: the level that chance alone explains; exact for two answers."""
+        """Rho after a uniform shuffle of all people: the level that chance alone explains.
+
+        Exact for two answers.
+        """
         if self._always is not None:
             return self._vote.in_cells(np.zeros(self.answers.size, dtype=np.int64)).fixed
         return float(np.mean([self.rho(draw(), randomize) for _ in range(3)]))

@@ -128,7 +128,9 @@ def needed(side_information: SideInformation, name: str) -> NDArray[Any]:
 
 
 def reports_by_slot(view: View, num_slots: int) -> Integers:
-    """Report in each slot, as the number of a value; without labels the reports fill the slots in turn.
+    """Report in each slot, as the number of a value.
+
+    Without labels the reports fill the slots in turn.
 
     The rows of a view without labels are in a fresh uniform order, so that they are laid into the slots as they come.
     """

@@ -39,7 +39,7 @@ class WantedOptions:
 
 
 def is_sought(task: Path, options: WantedOptions, epsilon: float | None, beside: Mapping[str, object]) -> bool:
-    """Whether `plan` is asked for settings of a shuffle near an order.
+    """Whether `plan` must search for settings of a shuffle near an order.
 
     Refused beside options that ask for other settings.
     """
@@ -57,7 +57,7 @@ def is_sought(task: Path, options: WantedOptions, epsilon: float | None, beside:
 
 
 def _least_hidden(task: "Task", wanted: "Wanted") -> "Column":
-    """Column with the largest epsilon0, whose reports are hidden least; refused where losses of columns add up."""
+    """Column with the largest epsilon0; ``epsilon`` is refused for several columns, whose losses add up."""
     if len(task.columns) > 1 and wanted.epsilon is not None:
         raise InvalidParameterError(
             "--epsilon must be asked of a task with one private column: a person's losses of several add up, and "

@@ -163,7 +163,7 @@ def _left_out(people: int) -> str:
 
 
 def _slots(regional: Regional, section: GroupsSection) -> str:
-    """Pointer to the file with each slot's place; "" if a public column already tells the place."""
+    """Pointer to the file with each slot's place; "" if a public column already shows the place."""
     if regional.of_slot is None:
         return ""
     if "group" in (regional.estimate.where or ({},))[0]:

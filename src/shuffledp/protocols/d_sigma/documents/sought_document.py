@@ -31,7 +31,7 @@ _NEARLY_ALL = 0.8  # of a uniform shuffle's displacement
 
 
 def sought_document(sought: GroupsSought, *, name: str, digest: str, groups: GroupsSection) -> Document:
-    """Page with the setting that meets the requirements (or why none does), and limits by mechanism and groups.
+    """Page with the setting that meets the requirements, or the reason for none, and a table of limits.
 
     Args:
         sought: the result.
@@ -225,7 +225,7 @@ def _where(left_out: Sequence[LeftOut], groups: GroupsSection) -> str:
 
 
 def _many(people: float) -> str:
-    """Number of people in digits, in powers of ten where they are more than there are on earth."""
+    """Number of people in digits; in powers of ten if it exceeds the number of people on earth."""
     return f"{people:,.0f}" if people < 1e10 else f"{people:.2g}"
 
 

@@ -27,7 +27,10 @@ from shuffledp.survey import Column
 
 
 class GroupFiles(FamilyFiles):
-    """Groups of a task from public columns or a file, and checked views in parts, with reports counted by place."""
+    """Groups of a task from public columns or a file, and its checked views in parts.
+
+    Reports are counted by place on the way.
+    """
 
     def around(
         self, section: GroupedSection, public: Table | None, num_users: int | None, folder: Path

@@ -46,7 +46,9 @@ def people_alone(shuffler: SlotShuffler) -> NDArray[np.bool_]:
 def hidden_households(
     model: ProtocolModel, shuffler: SlotShuffler, household: int | str | None, delta: float
 ) -> tuple[HouseholdOdds, ...]:
-    """Chances of naming the slots of households of this size; empty where unknown or no size is given.
+    """Chances of naming the slots of households of this size.
+
+    Empty where unknown or no size is given.
 
     With the central epsilon, at ``delta``, of one answer that all of them hold in common, where it is known.
 
@@ -65,7 +67,7 @@ def hidden_households(
 
 
 def _odds(model: ProtocolModel, shuffler: SlotShuffler, sizes: Integers) -> dict[str, ReidentificationBound]:
-    """Odds of naming a report's slot: in the largest group, in the smallest, and in the middle of the order."""
+    """Odds of naming a report's slot: in the largest group, the smallest, and the middle of the order."""
     try:
         found = {"by_group": reidentification_bound(model)}
     except (HypothesisError, UnsupportedModelError):

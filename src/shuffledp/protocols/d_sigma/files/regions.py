@@ -262,7 +262,7 @@ def cells_of(
     metric: str,
     radius: float = 0.0,
 ) -> Cells:
-    """Cells with about equally many people, or one for each place if there are at most ``most`` places.
+    """Cells with about equally many people, or one for each place if there are at most ``most``.
 
     Of each place: how many people are there, and whether one of them is not shuffled. ``core`` are the corners of the
     map.

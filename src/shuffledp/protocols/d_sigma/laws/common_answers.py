@@ -1,4 +1,4 @@
-"""Central loss of one yes or no that k people have in common and change together, in a uniform shuffle."""
+"""Central loss of one common yes or no that k people change together, in a uniform shuffle."""
 
 import math
 
@@ -14,7 +14,7 @@ _HALVINGS = 60
 
 
 def common_answer_delta(people: int, targets: int, epsilon0: float, epsilon: float) -> float:
-    """Upper bound on delta at ``epsilon``, for k people who change one common yes or no together in a uniform shuffle.
+    """Upper bound on delta at ``epsilon``, if k people change a common yes or no in a uniform shuffle.
 
     Everybody answers by randomized response. A report is a fair coin with probability 2 p, p = 1 / (1 + e^epsilon0);
     it is known how many of the others' are: M ~ Bin(people - k, 2 p). The two laws of the number of yeses are those of

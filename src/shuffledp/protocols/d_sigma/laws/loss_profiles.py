@@ -1,4 +1,4 @@
-"""Loss profiles: bounds on delta at every alpha, between a shuffle of one group in order and of the group reversed.
+"""Loss profiles: bounds on delta at every alpha, for shuffles of one group in order and reversed.
 
 For a group, the two laws are of the data in order and of the data with the group reversed: no other exchange inside the
 group loses more, at any alpha and for any number of releases (docs/theorems.md). A profile is the law of the loss under
@@ -85,7 +85,10 @@ class LossProfile:
         return min(least, self._crossing(delta - self.remainder))
 
     def _crossing(self, level: float) -> float:
-        """Alpha at which the delta of the listed losses equals ``level``; delta is linear in e^alpha between losses."""
+        """Alpha at which the delta of the listed losses equals ``level``.
+
+        Between losses delta is linear in e^alpha.
+        """
         above = np.cumsum(self.chances[::-1])[::-1]
         scaled = np.cumsum((self.chances * np.exp(-self.losses))[::-1])[::-1]
         if self.losses.size == 0 or above[0] - scaled[0] <= level:
@@ -137,7 +140,7 @@ def without_losses(pure: float, divergences: Floats) -> LossProfile:
 def from_spectrum(
     spectrum: NDArray[np.complex128], size: int, places: tuple[int, int], factors: int
 ) -> tuple[Floats, float]:
-    """Probabilities of places in a window, from the Fourier transform of their law, and a bound on all rounding.
+    """Probabilities in a window of places, from the law's Fourier transform, and a bound on all rounding.
 
     Args:
         spectrum: half of the transform, as `numpy.fft.rfft` gives it; of places modulo the size.
@@ -184,7 +187,7 @@ class GaussianProfile:
 
 @dataclass(frozen=True)
 class ResponseProfile:
-    """Loss profile of randomized response to one yes or no: the worst of all profiles with this largest loss.
+    """Loss profile of randomized response to one yes or no: the worst profile with this largest loss.
 
     Args:
         pure: the largest loss, finite.
@@ -228,7 +231,10 @@ class SizedProfile:
 
 
 def size_classes(sizes: Integers) -> list[Integers]:
-    """Numbers of the groups of two people or more, in classes of about equal size, the smallest groups first."""
+    """Numbers of the groups of two people or more, in classes of about equal size.
+
+    The smallest groups are first.
+    """
     found: list[Integers] = []
     left = np.flatnonzero(sizes > 1)
     left = left[np.argsort(sizes[left], kind="stable")]

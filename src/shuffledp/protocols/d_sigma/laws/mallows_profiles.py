@@ -1,4 +1,4 @@
-"""Loss profiles of Mallows shuffles by Kendall's distance, exact for groups whose members stand next to each other."""
+"""Loss profiles of Mallows shuffles by Kendall's distance, exact for groups of consecutive ranks."""
 
 import math
 

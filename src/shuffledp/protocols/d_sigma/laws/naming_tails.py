@@ -67,6 +67,9 @@ def naming_tail_of_alpha(crowd: int, targets: int, at_least: int, epsilon0: floa
 
 
 def _log_choose(whole: int, most: int) -> Floats:
-    """Logarithms of the binomial coefficients "whole choose j" for j = 0, ..., most: few factors, each accurate."""
+    """Logarithms of the binomial coefficients "whole choose j" for j = 0, ..., most.
+
+    There are few factors, each accurate.
+    """
     factors = np.arange(most, dtype=np.float64)
     return np.concatenate(([0.0], np.cumsum(np.log(np.maximum(whole - factors, 1e-300) / (factors + 1)))))

@@ -103,7 +103,7 @@ def _log_choose(factorials: Floats, m: int, i: int) -> float:
 
 
 def _log_arrangements(factorials: Floats, m: int, j: int, theta: float) -> float:
-    """Logarithm of A(m, j), the sum in `hamming_lost_law`, for m items that stay and j items that are exchanged."""
+    """Logarithm of the sum A(m, j) in `hamming_lost_law`: m items stay, and j items are exchanged."""
     from scipy.special import logsumexp
 
     forced = np.arange(m + 1)

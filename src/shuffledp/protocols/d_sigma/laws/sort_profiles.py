@@ -1,4 +1,4 @@
-"""Loss profiles of Laplace sorts: sums of the losses of shifted Laplace laws, one shift for each member of a group.
+"""Loss profiles of Laplace sorts: sums of losses of shifted Laplace laws, one for each group member.
 
 A group whose positions are reversed moves its i-th member by d_i. The loss is that of Laplace noise (scale 1) against
 the same noise shifted by d_i, independently for each i. It grows with each d_i, and at a fixed sum it grows the more
@@ -181,7 +181,7 @@ class _ShiftLaw(NamedTuple):
 
     @property
     def masses(self) -> Floats:
-        """Probabilities of the losses -place, ..., place in steps: changes of slope of the chords of the profile."""
+        """Probabilities of losses of -place, ..., place steps, from changes of slope of the profile's chords."""
         place, half = self.place, math.exp(self.step / 2)
         inner = np.arange(-place, place + 1)
         found: Floats = np.exp((inner - place) * self.step / 2) * ((half - 1) / (half + 1))
@@ -213,7 +213,7 @@ def _sum_of(laws: list[_ShiftLaw], step: float) -> tuple[Floats, Floats, float]:
 
 
 def _spectrum(laws: list[_ShiftLaw], size: int) -> NDArray[np.complex128]:
-    """Fourier transform of the law of the sum; frequencies whose product of factors falls to 1e-20 are left at 0."""
+    """Fourier transform of the law of the sum; 0 at frequencies where its product falls to 1e-20."""
     alive, found = np.arange(size // 2 + 1), np.ones(size // 2 + 1, dtype=np.complex128)
     for law in sorted(laws, key=lambda each: (each.place % _MIXED, -each.place)):
         found = found * _power(law.transform(alive, size), law.times)

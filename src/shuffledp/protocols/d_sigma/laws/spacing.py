@@ -114,7 +114,9 @@ def _ascending(positions: ArrayLike) -> Floats:
 
 
 def positions_of_gaps(gaps: ArrayLike) -> Floats:
-    """Positions from 0 on as running sums of gaps; an infinite gap (a cut between blocks) counts as 0.
+    """Positions from 0 on, as running sums of gaps.
+
+    An infinite gap (a cut between blocks) counts as 0.
 
     Gaps are rounded down to multiples of a power of 2, below 2^-51 of the last position, so that all sums are exact:
     no distance is larger than the sum of its gaps.

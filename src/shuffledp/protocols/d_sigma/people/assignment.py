@@ -212,7 +212,10 @@ class Groups(ShownByFacts):
 
     @cached_property
     def sizes(self) -> Integers:
-        """Number of people in each group, in the order of iteration; ``sizes[own]`` is for each person's own group."""
+        """Number of people in each group, in the order of iteration.
+
+        ``sizes[own]`` is for each person's own group.
+        """
         return np.add.reduceat(np.diff(self._seats, axis=1)[:, 0], self.sets.starts[:-1])
 
     @property

@@ -250,7 +250,7 @@ def _measure(layout: Layout, room: Scratch, found: Integers) -> None:
 
 
 def _pull(layout: Layout, centre: Integers, weights: Floats, pull: Floats) -> None:
-    """Add the scaled slope of the groups' weighted footrule, with respect to each site's place, to ``pull``.
+    """Add to ``pull`` the scaled slope of the groups' weighted footrule with respect to each site's place.
 
     A site with m members of a group of g, with b others before it, changes the value by
     2 (min(b, g - b) - min(b + m, g - b - m)) per rank: by -2 m in the lower half and by 2 m in the upper one. Here it

@@ -157,7 +157,7 @@ def _check_links(count: int, most: int) -> None:
 
 
 def _num_shared(groups: Groups) -> int:
-    """Number of pairs of sites that share a group, summed over the groups."""
+    """Number of ordered pairs of sites in each group, summed over the groups."""
     return int((groups.sites_held**2).sum())
 
 

@@ -100,7 +100,7 @@ class PublicPoints:
         self.sizes: Integers = np.bincount(inverse)
 
     def reach(self, people: int) -> Floats:
-        """Radius around each place with ``people`` people inside, its own included, rounded up by 1e-12.
+        """Radius around each place that covers ``people`` people, its own included, rounded up by 1e-12.
 
         In kilometers or the units of the points; where others are needed at least about 1e-150 of the largest
         coordinate.

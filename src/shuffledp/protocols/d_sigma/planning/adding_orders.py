@@ -41,7 +41,7 @@ def _with_laws(statement: PrivacyStatement, laws: tuple[OrderLaw, ...]) -> Priva
 
 
 def laws_of(shuffler: object) -> tuple[OrderLaw, ...]:
-    """Laws by group size of a shuffler near an order that has groups; empty for any other."""
+    """Laws by group size of a shuffler near an order that has groups; empty for other shufflers."""
     has_groups = isinstance(shuffler, SlotShuffler) and getattr(shuffler, "groups", None) is not None
     return shuffler.order_laws() if has_groups and isinstance(shuffler, SlotShuffler) else ()
 

@@ -187,7 +187,9 @@ def household_each(
 
 
 def common_each(shuffler: SlotShuffler, targets: int, epsilon0: float, delta: float) -> Floats | None:
-    """Central epsilon of one yes or no that k people at one place have in common, at most k epsilon0, for each rank.
+    """Central epsilon of one yes or no that k people at one place have in common, for each rank.
+
+    At most k epsilon0.
 
     All k change their answer together, and hide among the people of the best window that holds them: a uniform shuffle
     of the window, for k people at once, and k exchanges (docs/theorems.md). Windows double in size up to a thousand.
@@ -216,7 +218,10 @@ def common_each(shuffler: SlotShuffler, targets: int, epsilon0: float, delta: fl
 
 
 def _from_rank_on(found: Floats, starts: Integers, targets: int) -> Floats:
-    """Values of ``found`` for the k people from each rank on; near a block's end, for the block's last k people."""
+    """Values of ``found`` for the k people from each rank on.
+
+    Near a block's end, for the block's last k people.
+    """
     last = np.repeat(starts[1:], np.diff(starts)) - targets
     first = np.repeat(starts[:-1], np.diff(starts))
     return np.asarray(found[np.maximum(np.minimum(np.arange(found.size), last), first)])

@@ -63,7 +63,7 @@ class Mixing(Displacements):
 
     @property
     def how_kept(self) -> str:
-        """Words for how the shares that stay in groups were found: exactly, by simulation, or partly by each."""
+        """Words for the method by which kept shares were found: exact, by simulation, or partly by each."""
         if self.kept_exactly in (0, 1):
             return "exact" if self.kept_exactly else "simulated"
         return f"exact for {self.kept_exactly:.0%} of the people, simulated for the others"
@@ -75,7 +75,7 @@ class Mixing(Displacements):
 
     @property
     def warning(self) -> str:
-        """Warning about a loss that is too small or too large for these groups; "" if it is neither."""
+        """Warning about a loss that is too small or too large for these groups; "" otherwise."""
         if math.isinf(self.alpha):
             return (
                 "alpha is infinite: nothing is shuffled, every report stays with its sender, and only epsilon0 holds."
@@ -98,7 +98,10 @@ class Mixing(Displacements):
 
     @property
     def _nearer(self) -> tuple[str, ...]:
-        """Changes that would keep reports nearer; a larger alpha does not help where one group holds all people."""
+        """Changes that would keep reports nearer.
+
+        A larger alpha does not help where one group holds all people.
+        """
         return ("smaller groups",) if self.largest == self.num_users else ("a larger alpha", "smaller groups")
 
 
@@ -324,7 +327,7 @@ def plan_mixing(
     metric: str | None = None,
     method: str = "auto",
 ) -> GroupsPlan:
-    """Plan of the mixing of groups by this shuffler, and by shufflers of its kind with other losses and other groups.
+    """Plan of the mixing of groups by this shuffler, beside other losses and other groups.
 
     Args:
         groups: the groups.

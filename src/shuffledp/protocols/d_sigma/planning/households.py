@@ -1,4 +1,7 @@
-"""Households: chances that an attacker who lacks only the randomness names the slots of people who live together."""
+"""Households: chances that an attacker names the slots of people who live together.
+
+The attacker lacks only the randomness.
+"""
 
 import math
 from collections.abc import Sequence
@@ -58,7 +61,9 @@ class HouseholdOdds(Described):
 def household_odds(
     shuffler: SlotShuffler, model: ProtocolModel, households: int | Sequence[Sequence[int]]
 ) -> tuple[HouseholdOdds, ...]:
-    """Chances that an attacker who lacks only the randomness names the slots of a household, by household size.
+    """Chances that an attacker names the slots of a household, by household size.
+
+    The attacker lacks only the randomness.
 
     Any window of the order that holds the household hides it: of the k named slots as many are right as Fisher's
     noncentral hypergeometric law has it, at 2 epsilon0 plus the cost of exchanging two people of the window. The best
@@ -101,7 +106,7 @@ def household_odds(
 def household_chances(
     shuffler: SlotShuffler, model: ProtocolModel, households: int | Sequence[Sequence[int]] | Sequence[Integers]
 ) -> dict[int, Floats]:
-    """Chances of naming more than half of each household's slots, and all of them, by size: shape (2, households).
+    """Chances of naming over half, and all, of each household's slots, by size: shape (2, households).
 
     Arguments and errors are those of `household_odds`.
     """

@@ -33,7 +33,7 @@ _SELDOM = 0.05  # chance with which a region keeps less than is said
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spread(Described):
-    """Distribution of a number over people: upper bounds for all of them, for nine in ten, and for half."""
+    """Distribution of a number over people: upper bounds for all people, for nine in ten, and for half."""
 
     most: float
     nine_in_ten: float
@@ -51,7 +51,7 @@ class Spread(Described):
 
 
 def _two_digits(value: float) -> float:
-    """Smallest number of two significant digits that is no less than the value."""
+    """Smallest number of two significant digits that is at least the value."""
     if value <= 0:
         return 0.0
     unit = 10.0 ** (math.floor(math.log10(value)) - 1)
@@ -79,7 +79,7 @@ class RegionKept(Described):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Promises(Described):
-    """Promises of a shuffle to the people of given groups, whatever they will answer.
+    """Promises of a shuffle to the people of given groups, valid for any answers.
 
     Spreads are over the people who are not alone in a block: the others' reports are not shuffled at all.
 
@@ -112,7 +112,7 @@ class Promises(Described):
 
 @lru_cache(maxsize=4)
 def uniform_of(local: LocalModel, people: int, delta: float) -> Callable[[int], float]:
-    """Function that gives the central epsilon of a uniform shuffle of a number of people, by the quickest bound.
+    """Function from a number of people to a uniform shuffle's central epsilon, by the quickest bound.
 
     Each value is kept once it is computed.
     """
@@ -202,7 +202,9 @@ def promises_of(
 
 
 def common_spread(shuffler: SlotShuffler, model: ProtocolModel, people: int, delta: float) -> Spread | None:
-    """Central epsilons of one yes or no that this number of neighbors have in common, over people; None where unknown.
+    """Central epsilons, over people, of one yes or no that this number of neighbors share.
+
+    None where unknown.
 
     They are of randomized response to two answers, and of people who are not alone in a block; colluding people hide
     nobody, and of a shuffle with some of them nothing is said.
@@ -216,7 +218,10 @@ def common_spread(shuffler: SlotShuffler, model: ProtocolModel, people: int, del
 
 
 def _of_households(shuffler: SlotShuffler, model: ProtocolModel, households: Sequence[Integers]) -> dict[str, Floats]:
-    """Chances of finding more than half of the slots of each given household, by size; empty where unknown."""
+    """Chances of finding over half of the slots of each given household, by size.
+
+    Empty where unknown.
+    """
     try:
         return {str(size): found[0] for size, found in household_chances(shuffler, model, households).items()}
     except UnsupportedModelError:

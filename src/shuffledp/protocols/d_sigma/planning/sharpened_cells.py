@@ -1,4 +1,4 @@
-"""Sharpened cells of a plan: how large a cell must be to undo the blur of a sort, and how much larger errors get."""
+"""Sharpened cells of a plan: sizes at which the blur of a sort can be undone, and their larger errors."""
 
 import math
 from dataclasses import dataclass

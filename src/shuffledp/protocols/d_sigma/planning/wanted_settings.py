@@ -213,7 +213,7 @@ def _limit(wanted: Wanted, name: str) -> float:
 
 
 def _hiding(wanted: Wanted, epsilon0: float, uniform: Callable[[int], float]) -> list[Hiding]:
-    """Requirements that keep alpha small: name, best value in a block of a given size, and test of a shuffler."""
+    """Requirements that keep alpha small: name, best value by block size, and test of a shuffler."""
     found: list[Hiding] = []
     if wanted.slot_chance is not None:
         chance = wanted.slot_chance
@@ -284,7 +284,7 @@ def _first_on_grid(make: Make, holds: Holds) -> float | None:
 
 
 def kept_on_average(shuffler: SlotShuffler, groups: Groups) -> float:
-    """Share of a group's slots that hold a report of the group, on average over some groups and a few draws."""
+    """Share of a group's slots that hold the group's reports, averaged over some groups and draws."""
     validate.instance_of(Groups, groups=groups)
     people = shuffler.prepare().order.size
     if people != groups.num_users:
@@ -293,7 +293,10 @@ def kept_on_average(shuffler: SlotShuffler, groups: Groups) -> float:
 
 
 def _kept_draws(shuffler: SlotShuffler, groups: Groups, *, draws: int, most: int, seed: int) -> Floats:
-    """Mean share of reports that groups keep, over people spread evenly along the order, for each simulated draw."""
+    """Mean share of reports that groups keep, for each simulated draw.
+
+    The groups are of people spread evenly along the order.
+    """
     order = shuffler.prepare().order
     places = np.unique(np.linspace(0, order.size - 1, min(order.size, most)).astype(np.int64))
     numbers, counts = np.unique(groups.own[order[places]], return_counts=True)

@@ -1,4 +1,4 @@
-"""Loss profiles of a shuffler's groups, one for each size class, and scales of noise that meet (alpha, delta)."""
+"""Loss profiles of a shuffler's groups by size class, and noise scales that meet (alpha, delta)."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -46,7 +46,10 @@ def nothing_lost() -> LossProfile:
 
 
 def known_by_most(pure: float) -> LossProfile:
-    """Loss profile known only by its largest loss: the Renyi divergence of order a is at most a * pure^2 / 2."""
+    """Loss profile known only by its largest loss.
+
+    The Renyi divergence of order a is at most a * pure^2 / 2.
+    """
     with np.errstate(over="ignore"):
         return without_losses(pure, np.minimum(pure, ORDERS * (pure * pure) / 2)) if pure else nothing_lost()
 
@@ -54,7 +57,9 @@ def known_by_most(pure: float) -> LossProfile:
 def laplace_profiles(
     groups: Groups, order: Integers, at: Floats, is_cut: NDArray[np.bool_], releases: int
 ) -> tuple[SizedProfile, ...]:
-    """Loss profiles of a Laplace sort, one for each size class of groups; ``at`` are positions in units of the noise.
+    """Loss profiles of a Laplace sort, one for each size class of groups.
+
+    ``at`` are positions in units of the noise.
 
     A group that ``is_cut``, whose members stand in several blocks, may lose anything.
     """
@@ -177,7 +182,7 @@ def _sized(groups: Groups, numbers: Integers, profile: Profile) -> SizedProfile:
 
 
 def moves_of(groups: Groups, order: Integers, at: Floats) -> Callable[[int], Floats]:
-    """Function that gives the moves of a reversed group: t_(g+1-i) - t_(i) for the lower half, the largest first.
+    """Function that returns a reversed group's moves t_(g+1-i) - t_(i), lower half only, largest first.
 
     Where there are very many memberships, as many of the largest move as add up to all of them, which dominates.
     """

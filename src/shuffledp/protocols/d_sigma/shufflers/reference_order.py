@@ -96,7 +96,7 @@ class SlotShuffleModel(ColludingShuffleModel):
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """Facts that a shuffler computes once from public information; the description is made when first asked for."""
+    """Facts that a shuffler computes once from public information; the description is made at first use."""
 
     order: Integers  # the reference order: who stands at rank 0, 1, ...
     starts: Integers  # the first rank of each block, and the number of people last; blocks do not mix
@@ -163,7 +163,7 @@ class SlotShuffler:
 
     @abstractmethod
     def rank_parts(self, *, source: RandomSource | None = None) -> Iterator[Integers]:
-        """Secret permutation w of ranks in parts, from rank 0 on: the slot at rank k gets the report from rank w[k].
+        """Secret permutation w in parts, from rank 0 on: the slot at rank k gets the report from rank w[k].
 
         A part is as long as suits the law; where it can, only a part of the permutation is in memory.
         """
@@ -227,7 +227,9 @@ class SlotShuffler:
 
     @abstractmethod
     def order_laws(self) -> tuple[OrderLaw, ...]:
-        """Laws of the loss of one release, one for each size class of groups of two people or more, given by numbers.
+        """Laws of the loss of one release, as numbers, by size class of groups.
+
+        Only for groups of two people or more.
 
         From them, and those of other releases about equal groups, all together are added up group by group.
 

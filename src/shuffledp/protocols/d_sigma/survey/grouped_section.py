@@ -106,7 +106,7 @@ class GroupedSection(ShufflerSection):
         return None
 
     def imagined(self, num_users: int, size: int) -> Grouping:
-        """Imagined groups of people with consecutive numbers, as few and as nearly equal as possible."""
+        """Imagined groups of people with consecutive numbers, few and of nearly equal size."""
         return groups_of_neighbors(num_users, size)
 
     def around(self, groups: "Groups", order: Integers) -> "SlotShuffler":

@@ -66,7 +66,10 @@ class GroupsSection(Section):
         require_sha256(sha256=self.sha256)
 
     def _check_keys(self, way: str) -> None:
-        """Refuse keys that do not fit the way of making groups, and a radius or size that is missing or given twice."""
+        """Refuse keys that do not fit the way of making groups.
+
+        A radius or size that is missing or given twice is refused too.
+        """
         others, reaches = _KEYS[way]
         for key in ("metric", "radius", "neighbors", "hops", "sha256"):
             if getattr(self, key) is not None and key not in (*others, *reaches):

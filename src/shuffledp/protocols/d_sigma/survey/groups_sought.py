@@ -296,7 +296,9 @@ def _require_covered(local: LocalModel, people: int) -> None:
 def _settings(
     section: GroupsSection, grouping: Grouping, delta: float, wanted: Wanted
 ) -> Iterator[tuple[Setting, Grouping]]:
-    """Settings to try, by radius (or size) of the groups: no Gaussian noise if households or central loss matter.
+    """Settings to try, by radius (or size) of the groups.
+
+    Without Gaussian noise if households or central loss matter.
 
     Groups that do not overlap need one setting, a uniform shuffle inside each.
     """

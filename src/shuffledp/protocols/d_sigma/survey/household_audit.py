@@ -113,7 +113,9 @@ def guess_household(
     source: RandomSource | None,
     progress: Callable[[int, int | None], None],
 ) -> CommonGuess | None:
-    """Audit by guessing the common yes or no of the neighbors with the largest epsilon; None without a statement.
+    """Audit by guessing the common yes or no of the neighbors with the largest epsilon.
+
+    None without a statement.
 
     The attacker knows that all others say no and how likely each slot holds a report of the household, and adds up what
     each report says. Of epsilon and delta follows a chance of at most (e^epsilon + delta) / (e^epsilon + 1).

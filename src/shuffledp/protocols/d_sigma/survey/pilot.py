@@ -1,4 +1,4 @@
-"""Pilot of a task with groups: the answers and public columns of a few people, to choose a shuffle before collection.
+"""Pilot of a task with groups: a few people's answers and public columns, to choose a shuffle.
 
 A pilot is data: its people must not answer the collection, and whoever holds it has seen their answers. From public
 columns alone a pilot has made-up answers.

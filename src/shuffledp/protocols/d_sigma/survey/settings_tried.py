@@ -91,7 +91,7 @@ class Tried(Described):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exploration(Described):
-    """All settings tried on a pilot, with the three that are worth a closer look.
+    """All settings tried on a pilot, with up to three recommended settings.
 
     Args:
         num_users: people of the pilot.
@@ -157,7 +157,7 @@ def is_dominated(one: Tried, among: Exploration) -> bool:
 
 
 def _hides_more(one: Tried, middle: Tried, among: Exploration) -> bool:
-    """Whether setting ``one`` hides people more than setting ``middle``, and promises no less."""
+    """Whether setting ``one`` hides people more than ``middle``, with promises at least as strong."""
     ours, theirs = one.protected, middle.protected
     promised = ours.named_most <= theirs.named_most and ours.named_median <= theirs.named_median
     return promised and among.found_out(one) < among.found_out(middle) - 2 * _NOISE

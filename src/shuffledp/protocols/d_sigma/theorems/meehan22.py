@@ -300,7 +300,10 @@ def _pure_loss(model: ProtocolModel) -> float:
 
 
 def _loss_for(model: ProtocolModel, num_targets: int) -> tuple[float, float]:
-    """Loss and remainder that bound the naming of slots of this many people; the remainder is 0 for several people."""
+    """Loss and remainder that bound the naming of slots of this many people.
+
+    The remainder is 0 for several people.
+    """
     claim = model.shuffle.d_sigma
     if claim is None:
         raise UnsupportedModelError(f"nothing is known about groups in a {model.shuffle.kind!r} shuffle.")
@@ -316,7 +319,10 @@ def _loss_for(model: ProtocolModel, num_targets: int) -> tuple[float, float]:
 
 
 def _odds_in_group(honest: int, targets: int, wins: int, epsilon0: float, alpha: float) -> float:
-    """Odds of naming enough of the targets' slots in a group of this number of honest people, targets included."""
+    """Odds of naming enough of the targets' slots in a group of ``honest`` people.
+
+    The targets are among the honest people.
+    """
     if honest <= targets or alpha == math.inf or 2 * targets * epsilon0 >= 700:
         return math.inf
     if targets == 1:

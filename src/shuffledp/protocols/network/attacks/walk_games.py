@@ -362,7 +362,7 @@ class OnionReader:
         return found
 
     def _own_from(self, rounds: int, place: int) -> Floats:
-        """Logarithm of the chance of each place in each later round, for the followed report after its last sighting.
+        """Log-chance of each place in each later round, for the followed report after its last sighting.
 
         It left the colluders at this round and place. After 0 rounds: it was not in their hands in the first.
         """

@@ -48,7 +48,9 @@ MixingOfParts = Sequence[MixingRounds | None]
 
 
 def network_plan_blocks(plan: NetworkPlan, delta: float, bits: int | None, *, table: bool) -> tuple[Block, ...]:
-    """Text on the guarantee, cost and mixing of a plan; with ``table`` also tables by round and by part.
+    """Text on the guarantee, cost and mixing of a plan.
+
+    With ``table`` also tables by round and by part of the graph.
 
     ``bits`` are those of one report; None where that differs from person to person.
     """
@@ -113,7 +115,7 @@ def _graph(plan: NetworkPlan, *, capital: bool = False) -> str:
 
 
 def _guarantee(plan: NetworkPlan, delta: float, *, conditional: bool = False) -> str:
-    """Sentence on epsilon, on the epsilon of a uniform shuffle, and on the fewest rounds that come near it."""
+    """Sentence on epsilon, on a uniform shuffle's epsilon, and on the fewest rounds that nearly reach it."""
     epsilon, uniform = in_digits(plan.epsilon, "at most"), in_digits(plan.uniform, "at most")
     would = "would be" if conditional else "is"
     return (

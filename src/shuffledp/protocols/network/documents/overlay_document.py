@@ -49,7 +49,10 @@ class WalksDocument(FamilyDocument):
 
 
 def overlay_plan_blocks(plan: OverlayPlan, delta: float, bits: int | None) -> tuple[Block, ...]:
-    """Text on the guarantee and cost of an overlay; ``bits`` is the size of a report, None if sizes differ."""
+    """Text on the guarantee and cost of an overlay.
+
+    ``bits`` is the size of a report, None if sizes differ.
+    """
     better, passed = better_sentence(plan), passed_sentence(plan, bits, most=f"{plan.own.messages_most:,.1f}")
     churn, colluders = churn_sentence(plan.churn, plan.own.rounds), _colluders(plan)
     spoiled = plan.churn is None and plan.epsilon > _SPOILED * plan.uniform  # only colluders or losses cause this

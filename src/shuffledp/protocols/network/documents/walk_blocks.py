@@ -138,7 +138,10 @@ def _slots_in_words(slots: Sequence[int]) -> str:
 
 
 def held_bars(walked: "Walked") -> Iterable[Block]:
-    """Bars of the people who handed in no report, one report, and so on; the last bar counts all larger numbers."""
+    """Bars of the people who handed in no report, one report, and so on.
+
+    The last bar counts all larger numbers.
+    """
     people, shown, rest = sum(walked.held), list(walked.held[:_MOST_BARS]), sum(walked.held[_MOST_BARS:])
     names = [count(number_of) for number_of in range(len(shown))]
     if rest:

@@ -16,7 +16,7 @@ _PASSED_ON = "messages that each person passes on"
 
 
 def rounds_chart(plan: NetworkPlan, *, epsilon0: float, withdrawn: bool) -> Chart:
-    """Chart of epsilon by number of rounds, between the local epsilon and that of a uniform shuffle."""
+    """Chart of epsilon by number of rounds, between the local and the uniform shuffle's epsilon."""
     caption = [
         "Both axes are logarithmic. Dots: what is guaranteed after this number of rounds; other numbers were not "
         "computed. Dashed: a uniform shuffle of everybody. Dotted: no shuffling."

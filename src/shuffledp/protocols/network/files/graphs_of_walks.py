@@ -103,7 +103,10 @@ class WalkedView:
 
 
 def _for_people(section: NetworkSection, num_users: int | None) -> Contacts:
-    """Overlay or drawn graph of this number of people; refused if the number is unknown or does not fit."""
+    """Overlay or drawn graph of this number of people.
+
+    Refused if the number is unknown or does not fit.
+    """
     drawn = f"the graph {section.graph!r}"
     what, do, done = (drawn, "draw", "drawn") if section.overlay is None else ("an overlay", "lay out", "laid out")
     if num_users is None:

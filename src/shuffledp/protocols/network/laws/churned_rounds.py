@@ -71,7 +71,9 @@ class ChurnedWays:
 
 
 def rule_for(graph: Graph | Overlay | Sequence[Graph], *, constant: bool = False) -> str:
-    """Default rule for a holder who draws an absent person: on an overlay, to draw among the people online.
+    """Default rule for a holder who draws an absent person.
+
+    On an overlay the rule is to draw among the people online.
 
     With ``constant`` links they cannot: an envelope is sealed to everybody before it is known who is there.
     """

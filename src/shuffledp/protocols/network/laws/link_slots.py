@@ -63,7 +63,7 @@ def waiting(links: Integers, order: Integers, slots: int) -> NDArray[np.bool_]:
 
 
 def overfull(links: Integers, slots: int) -> bool:
-    """Whether a link has more reports to carry than slots."""
+    """Whether a link has more reports than slots."""
     taken = np.sort(links)
     return bool((taken[slots:] == taken[: taken.size - slots]).any()) if taken.size > slots else False
 

@@ -38,7 +38,10 @@ def loads_passed(overlay: Overlay, num_rounds: int, *, dropout: float = 0.0) -> 
 
 
 def leaving_chances(overlay: Overlay) -> tuple[float, ...]:
-    """Largest chance that a report leaves its holder, by round: 1 - 1/m in groups of m, if no addresses are shared."""
+    """Largest chance that a report leaves its holder, by round.
+
+    It is 1 - 1/m in groups of m, if no addresses are shared.
+    """
     return tuple(float(_leaving(each).max()) for each in rounds_of(overlay, overlay.num_rounds))
 
 

@@ -228,7 +228,7 @@ def likely_rounds(graph: Graphs, laziness: float, *, enough: float) -> int:
 
 
 def nothing_alike(people: int) -> Likeness:
-    """Likeness of laws about which nothing is known."""
+    """Likeness of unknown laws: no overlap of positions is assumed."""
     return Likeness(
         mean_overlap=1.0 if people == 1 else 0.0,
         near_uniformity=math.inf,

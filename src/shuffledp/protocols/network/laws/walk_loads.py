@@ -337,7 +337,7 @@ def shortfalls(submissions: int, load: Floats, squares: Floats, few: NDArray[np.
 
 
 def chances_of_few(load: Floats, stationary: Floats, squares: float, *, most: int) -> Floats:
-    """Upper bound, for each k below ``most``, on the mean chance that a place ends with k reports or fewer.
+    """Upper bounds on the mean chance that a place ends with k reports or fewer, for k below ``most``.
 
     Each chance is at most the binomial one of the same mean, plus the distance in total variation (Ehm 1991, Theorem
     1), the sum over reports j of (P_j(i) - p)^2 over (n + 1) p (1 - p), where p is their mean at place i; with another

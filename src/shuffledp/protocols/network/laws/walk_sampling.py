@@ -109,7 +109,7 @@ def sample_walks(
 
 
 def _let_wait(before: Positions, positions: Positions, messages: Integers, slots: int, source: RandomSource) -> int:
-    """Undo the moves of uniformly chosen reports without a slot on their link; returns the number of these reports."""
+    """Undo moves of uniformly chosen reports without a slot on their link; return the reports' number."""
     moved = np.flatnonzero(positions != before)
     links = before[moved].astype(np.int64) * messages.size + positions[moved]
     if not overfull(links, slots):
@@ -185,7 +185,7 @@ def _kernel_of(graph: Round) -> "_Kernel":
 
 
 def _draw_digits(each: OverlayRound, positions: Positions, words: Words, messages: Integers) -> Integers:
-    """Draw a digit and a recipient for each report by its random word; returns a mask of the rejected reports.
+    """Draw a digit and a recipient for each report by its word; return a mask of rejected reports.
 
     A uniform person among those of the prefix has a digit with the chance that it is to be drawn with. Of a word w and
     2 W(prefix), the upper half of the product is twice that person's place, plus the coin for two who share a cell.
@@ -207,7 +207,9 @@ def _draw_digits(each: OverlayRound, positions: Positions, words: Words, message
 
 
 def _step(positions: Positions, words: Words, starts: Integers, neighbors: Positions, messages: Integers) -> Integers:
-    """Move each report to a neighbor by its random word; returns a mask of the rejected reports, left in place.
+    """Move each report to a neighbor by its random word; return a mask of rejected reports.
+
+    Rejected reports stay in place.
 
     Of a word w and a degree d, the upper half of w * d is the neighbor; it is rejected if the lower half is below
     2^64 mod d (Lemire 2019).

@@ -123,7 +123,10 @@ class Overlay:
 
     @property
     def least_contacts(self) -> int:
-        """Lower bound on the largest number of contacts: the sum of m_i - 1; exact if no addresses are shared."""
+        """Lower bound on the largest number of contacts: the sum of m_i - 1.
+
+        Exact if no addresses are shared.
+        """
         return sum(self.sizes) - self.num_rounds
 
     @cached_property
@@ -209,7 +212,7 @@ class OverlayRound:
 
     @property
     def num_contacts(self) -> NDArray[np.int32]:
-        """Number of possible recipients in this round besides the person, by cell; shape (cells,)."""
+        """Number of possible recipients in this round other than the person, by cell; shape (cells,)."""
         reached = self.grid.sum(axis=1, keepdims=True, dtype=np.int32) - 1
         return np.broadcast_to(reached, self.grid.shape).reshape(-1)
 

@@ -120,13 +120,13 @@ class PlannedWalks(FamilyPlan):
         """Warnings to read before a collection; empty if there are none."""
 
     def warnings_for(self, models: Sequence[ProtocolModel]) -> tuple[str, ...]:
-        """Warnings about the walks, whatever the randomizers."""
+        """Warnings about the walks, which are equal for all randomizers."""
         del models
         return self.warnings
 
     @property
     def all_is_better(self) -> bool:
-        """Whether handing in all reports would guarantee at least as much.
+        """Whether epsilon would be the same or smaller if people handed in all their reports.
 
         It also loses no reports and needs no dummies.
         """

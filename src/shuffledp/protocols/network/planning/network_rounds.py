@@ -296,7 +296,7 @@ def _narrowed(search: _Search, uniform: float, rounds: int) -> int | None:
 
 
 def _last_tried(search: _Search, uniform: float) -> int:
-    """Largest number of rounds worth trying.
+    """Largest number of rounds that the search tries.
 
     If nobody is offline and all hand in all that they hold, lost reports hide nobody: once a uniform shuffle of those
     that are left is not near enough, no further round is but by losing the victim's report, too, which is no plan.

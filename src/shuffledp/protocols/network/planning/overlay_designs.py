@@ -235,7 +235,7 @@ class _Typical:
 
     @cached_property
     def mixed(self) -> int:
-        """Rounds until all places are near their share: n times the decay is below 0.001."""
+        """Rounds until each place holds nearly its share of reports: n times the decay is below 0.001."""
         return math.ceil(math.log(1000 * self.num_users) / -math.log(decay(self.degree)))
 
     def epsilon(self, num_rounds: int) -> float:

@@ -277,7 +277,10 @@ class RandomWalkShuffler(Walk):
 
     @cached_property
     def overflow(self) -> float:
-        """Upper bound on the chance that a link has too few slots, given the schedule or if all are online."""
+        """Upper bound on the chance that a link has too few slots.
+
+        Given the schedule, or if all people are online.
+        """
         return surplus_chance(self.ways, self.slots or (), laziness=self.laziness)
 
     def walk(self, *, source: RandomSource | None = None) -> Walks:

@@ -76,13 +76,13 @@ class RelayState:
         return frozenset() if self.person in offline else frozenset(self.present_neighbors) - offline
 
     def missing(self, offline: frozenset[int]) -> frozenset[int]:
-        """Neighbors met in the current round from whom no message has come."""
+        """Neighbors met in the current round whose message has not arrived."""
         return self.met(offline) - dict(self.came).keys()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoundStarted:
-    """Start of a round, in which each report held goes to a neighbor, or stays.
+    """Start of a round, in which each held report moves to a neighbor or stays.
 
     Args:
         round: its number, from 1 on.
@@ -163,7 +163,7 @@ class Passed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Envelope:
-    """Message with a fixed number of places, sent to one neighbor in each round, even if it holds no report.
+    """Message with a fixed number of places, sent to one neighbor in each round, even without a report.
 
     Args:
         recipient: number of the neighbor.
@@ -178,7 +178,7 @@ class Envelope:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HandedIn:
-    """Reports that this person hands in, in an order that carries no information.
+    """Reports that this person hands in, in an order that reveals nothing.
 
     Args:
         submitter: this person.

@@ -65,7 +65,10 @@ def _whole_numbers(colluders: Sequence[int]) -> tuple[int, ...]:
 
 
 def check_schedule(graph: Graph | Overlay | Sequence[Graph], schedule: Schedule, num_rounds: int) -> None:
-    """Refuse a schedule of other people or rounds, or with a rule unfit for the graph or for constant links."""
+    """Refuse a schedule of other people or rounds, or with an unfit rule.
+
+    The rule must fit the graph and constant links.
+    """
     ChurnedWays(graph, schedule)
     if schedule.num_rounds != num_rounds:
         raise InvalidParameterError(

@@ -185,7 +185,10 @@ class NetworkSection(LinkKeys, HandIn, GraphKeys, ShufflerSection):
     def shuffler_for(
         self, column: "Column", around: Any = None, *, num_users: int | None = None, progress: Progress | None = None
     ) -> RandomWalkShuffler:
-        """Shuffler along graphs or on an overlay; the number of rounds is computed if the task leaves it open."""
+        """Shuffler along graphs or on an overlay.
+
+        The number of rounds is computed if the task leaves it open.
+        """
         del num_users
         if around is None:
             return self.shuffler()

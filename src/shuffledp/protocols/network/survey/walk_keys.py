@@ -101,7 +101,7 @@ class GraphKeys:
 
     @property
     def degree(self) -> int | None:
-        """Number of neighbors of each person in a random graph; None for an overlay, or a graph in a file."""
+        """Number of neighbors of each person in a random graph; None for an overlay or a graph in a file."""
         found = _GENERATOR.fullmatch(self.graph) if isinstance(self.graph, str) else None
         return int(found[1]) if found else None
 
@@ -118,7 +118,7 @@ class GraphKeys:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class LinkKeys:
-    """Keys on links: whether they carry envelopes, number of slots, and rule for a surplus."""
+    """Keys on links: constant or naive links, the number of slots, and the rule for a surplus."""
 
     links: str = LINKS[0]
     slots: str | tuple[int, ...] = AUTO

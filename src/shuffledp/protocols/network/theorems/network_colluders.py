@@ -162,7 +162,10 @@ class NetworkOnion(_BesideColluders):
     citation = "uniform shuffling of the reports that honest people pass to honest people in the same round"
 
     def hidings(self, walks: "WalkFacts") -> "tuple[Hiding, ...]":
-        """Hiding of one report by all rounds of an overlay together; empty where the theorem does not apply."""
+        """Hiding of one report by all rounds of an overlay together.
+
+        Empty where the theorem does not apply.
+        """
         if not (walks.onion and walks.sizes and 0 < walks.num_colluding < walks.num_users and not walks.dropout):
             return ()
         return (_worst_hiding(walks, walks.num_rounds),)
@@ -218,6 +221,9 @@ def _some_collude(model: ProtocolModel, walks: "WalkFacts | None") -> Hypothesis
 
 
 def _crowd_curve(model: ProtocolModel, crowd: "Crowd", precision: Precision) -> Curve:
-    """Upper bound on the mean of D(1 + M): M people of a crowd hide the victim, D is a uniform shuffle's delta."""
+    """Upper bound on the mean of D(1 + M): M people of a crowd hide the victim.
+
+    D is a uniform shuffle's delta.
+    """
     hidden = Hidden(exposed=0.0, chance=crowd.chance, most=crowd.most)
     return mixture_curve(model, crowd.others + 1, hidden, precision)

@@ -235,7 +235,9 @@ def _product(one: float, other: float) -> float:
 def mixture_curve(
     model: ProtocolModel, people: int, hidden: Hidden, precision: Precision, *, of: _DeltaOfSize | None = None
 ) -> Curve:
-    """Upper bound on the mean of D(1 + M) at each epsilon: D is a uniform shuffle's delta, M people hide the victim.
+    """Upper bound at each epsilon on the mean of D(1 + M): M people hide the victim.
+
+    D is a uniform shuffle's delta.
 
     D is by default the least of all theorems.
     """
@@ -258,7 +260,7 @@ def mixture_curve(
 
 
 def _blocks(others: int, hidden: Hidden, precision: Precision) -> tuple[float, list[tuple[int, float]]]:
-    """Chance left out, and the law of the number of hiding people in blocks: least number and chance of each block."""
+    """Left-out chance, and blocks of the number of hiding people: least number and chance of each block."""
     number = _num_blocks(others, hidden, precision)
     blocks = binomial_blocks(others, hidden.chance, outside=precision.outside, num_blocks=number)
     masses: dict[int, float] = {}
@@ -291,7 +293,10 @@ def _uniform_delta(model: ProtocolModel, size: int) -> Curve:
 
 
 def _blanket_delta(model: ProtocolModel, size: int) -> Curve:
-    """Delta D of a uniform shuffle of this size by blanket bounds alone; they also cover near-uniform positions."""
+    """Delta D of a uniform shuffle of this size by blanket bounds alone.
+
+    These bounds also cover near-uniform positions.
+    """
     return partial(uniform_curve, model, size, quickly=True)
 
 

@@ -105,7 +105,7 @@ class NetworkSingle(Theorem):
 
 
 def _digits(delta: float) -> int:
-    """Number of digits d at which bad allocations of reports, of chance eta = 10^-d, add little to this delta."""
+    """Number of digits d such that bad allocations of chance 10^-d add little to this delta."""
     return min(max(math.floor(_DIGITS - math.log10(max(delta, 1e-300))), _FEWEST_DIGITS), _MOST_DIGITS)
 
 
@@ -170,7 +170,9 @@ def _alike(law: ReportLaw, other: ReportLaw) -> bool:
 
 
 def _replaced(given: _Weights, law: ReportLaw, epsilon: float) -> float:
-    """Upper bound on delta for a law of two inputs, from the chances p_i; 1 where an output excludes one input.
+    """Upper bound on delta for a law of two inputs, from the chances p_i.
+
+    It is 1 where an output excludes one input.
 
     It is E[((1 - e) + sum of p_i z_i)_+], with e = exp(epsilon).
 

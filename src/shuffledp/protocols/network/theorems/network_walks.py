@@ -88,7 +88,7 @@ def fresh_dummies(model: ProtocolModel) -> Hypothesis:
 
 
 def dummies_by_themselves(model: ProtocolModel) -> tuple[Hypothesis, ...]:
-    """Hypothesis: dummies made by a function tell nothing of the reports; empty for dummies of a known model."""
+    """Hypothesis: dummies made by a function do not depend on reports; empty for dummies of a known model."""
     walks = walks_of(model)
     if walks is None or walks.protocol == "all" or walks.dummy_model_among(model.local) is not None:
         return ()

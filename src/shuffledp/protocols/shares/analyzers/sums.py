@@ -155,7 +155,10 @@ def _people(summary: ShareSummary) -> int:
 def _residues(
     shares: NDArray[np.unsignedinteger], blocks: NDArray[np.integer] | None, model: ShareModel
 ) -> tuple[int, ...]:
-    """Sums of the shares of each block modulo q, by halves of 32 bits so that no sum overflows."""
+    """Sums of the shares of each block modulo q.
+
+    By halves of 32 bits, so that no sum overflows.
+    """
     if blocks is None:
         if shares.dtype.itemsize <= 4:
             return (int(shares.sum(dtype=np.uint64)) % model.modulus,)

@@ -52,7 +52,7 @@ def _same_places(grid: NDArray[np.int64], laws: _Laws) -> float:
 
 
 def _own_place(grid: NDArray[np.int64], laws: _Laws) -> float:
-    """Log-likelihood ratio of the shares at the first place of every round, as if nothing was shuffled.
+    """Log-likelihood ratio of the shares at the first place of every round, as without a shuffle.
 
     They are the first person's shares if nothing is shuffled.
     """
@@ -128,7 +128,10 @@ class SharesGame(CentralGame):
 
 
 def _worst_of_shares(model: SplitAndMixModel) -> tuple[NeighboringInputs, ...]:
-    """Worst data sets of shares: one answer at either end, others in the middle or like the first person's."""
+    """Worst data sets of shares: one answer at either end of the range.
+
+    Others are in the middle, or like the first person's.
+    """
     lower, upper = model.lower, model.upper
     middle = lower + (upper - lower) // 2 if model.integer else lower + (upper - lower) / 2
     if model.dimension == 1:

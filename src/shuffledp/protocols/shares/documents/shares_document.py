@@ -43,7 +43,7 @@ class SharesDocument(FamilyDocument):
         )
 
     def page_sections(self, plan: Plan, column: ColumnPlan) -> Iterable[Section | None]:
-        """Section on ways to the mean of a column of numbers, with the error of each by number of people."""
+        """Section on ways to the mean of a column of numbers, with errors by number of people."""
         yield ways_section(plan, column)
 
     def column_plan(self, column: ColumnPlan) -> ColumnPlanDocument:

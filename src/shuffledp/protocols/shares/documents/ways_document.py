@@ -1,4 +1,4 @@
-"""Ways to a mean or a sum, on the page of a plan: error by number of people, beside costs and trust."""
+"""Ways to a mean or a sum, on the page of a plan: errors by number of people, costs and trust."""
 
 import math
 from collections.abc import Iterable
@@ -20,7 +20,10 @@ _HEADS = (
 
 
 def ways_section(plan: Plan, column: ColumnPlan) -> Section | None:
-    """Section on all ways to the mean or sum of a column; None for other questions, or without central loss."""
+    """Section on all ways to the mean or sum of a column.
+
+    None for other questions, or without central loss.
+    """
     own = next(each for each in plan.task.columns if each.value == column.value)
     section, stated = own.randomizer, column.statements[0].guarantee
     lower, upper = getattr(section, "lower", None), getattr(section, "upper", None)

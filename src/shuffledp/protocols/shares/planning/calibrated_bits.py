@@ -1,4 +1,4 @@
-"""Calibration of counted bits: the fewest bits for a private sum whose error is at most the given error."""
+"""Calibration of counted bits: the fewest bits for a private sum with at most the given error."""
 
 import math
 from bisect import bisect_left

@@ -212,7 +212,9 @@ def _fewest(model: SplitAndMixModel, hosts: Hosts, delta: float, imperfection: f
 
 
 def fewest_shares(hosts: Hosts, certified: Callable[[int], bool]) -> int | None:
-    """Fewest certified shares of a value, in equal parts for the hosts; None if none are found up to 1024.
+    """Fewest certified shares of a value, in equal parts for the hosts.
+
+    None if none are found up to 1024.
 
     By bisection below the first power of two that is enough for a host, as more messages never mix worse.
     """

@@ -123,7 +123,10 @@ def _counted(wanted: Wanted, users: int) -> LocalModel:
 
 
 def _split(wanted: Wanted, users: int) -> LocalModel:
-    """Split-and-mix model with two messages for a value; the error does not depend on the number of messages."""
+    """Split-and-mix model with two messages for a value.
+
+    The error does not depend on the number of messages.
+    """
     found = SplitAndMix(num_users=users, epsilon=wanted.epsilon, lower=wanted.lower, upper=wanted.upper, num_shares=2)
     return found.model
 

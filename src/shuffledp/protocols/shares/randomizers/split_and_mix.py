@@ -166,7 +166,7 @@ class SplitAndMixModel(HostedShareModel, LaplaceShareModel):
                 raise InvalidParameterError(f"{name} must be in range({limit}) in every report; got one beyond.")
 
     def decode(self, residues: tuple[int, ...], people: int) -> NDArray[np.float64]:
-        """Decoded sums in units of the values; each residue stands for a number in the window around possible sums.
+        """Decoded sums in units of the values: each residue as a number in the window around possible sums.
 
         The window reaches as far below 0 as above people * precision: up to (q + people * precision) / 2, which is
         3 n p / 2 if all people come and q = 2 n p.

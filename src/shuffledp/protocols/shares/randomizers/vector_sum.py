@@ -162,7 +162,7 @@ class VectorSumModel(HostedShareModel, GaussianShareModel):
                 raise InvalidParameterError(f"{name} must be in range({limit}) in every report; got one beyond.")
 
     def decode(self, residues: tuple[int, ...], people: int) -> NDArray[np.float64]:
-        """Sums in units of the values; residues above half of the modulus stand for negative numbers."""
+        """Sums in units of the values; residues above half of the modulus mean negative numbers."""
         del people
         centered = [each if 2 * each <= self.modulus else each - self.modulus for each in residues]
         return np.array(centered, dtype=np.float64) * self.step

@@ -64,7 +64,7 @@ class ProtocolSection(MeanQuestion):
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """Section from a table, in which two categories stand for a range from 0 to 1.
+        """Section from a table, in which two categories mean a range from 0 to 1.
 
         Keys about hosts are refused with the reason where there can be none.
         """
@@ -159,7 +159,10 @@ class ProtocolSection(MeanQuestion):
         return curator_beside(protocol, stated, unit=self.unit_of(protocol.num_senders))
 
     def central_error(self, protocol: "ProtocolModel", delta: float) -> float:
-        """Standard error of a trusted curator at the epsilon and delta of the protocol; infinity without a curator."""
+        """Standard error of a trusted curator at the protocol's epsilon and delta.
+
+        Infinity without a curator.
+        """
         curator = self.curator_beside(protocol, account(protocol, delta=delta).guarantee)
         return math.inf if curator is None else curator.standard_error
 

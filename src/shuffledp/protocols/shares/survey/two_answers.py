@@ -16,7 +16,7 @@ _ENDS = {"lower": 0.0, "upper": 1.0}
 
 
 def with_ends(table: Any) -> Any:
-    """Table of a protocol in which two named answers have the range from 0 to 1; other tables as they are."""
+    """Table of a protocol, with the range from 0 to 1 added for two named answers."""
     return {**_ENDS, **table} if isinstance(table, Mapping) and table.get("categories") is not None else table
 
 

@@ -165,7 +165,10 @@ class _Bound(ShareBound):
 
     @property
     def security_bits(self) -> float:
-        """Bits of security in total variation, rounded down: the view is within 2^-bits of showing only the sum."""
+        """Bits of security in total variation, rounded down.
+
+        The view is within 2^-bits of showing only the sum.
+        """
         return max(0.0, -math.log2(self.distance) * (1 - 1e-12)) if self.distance > 0 else math.inf
 
     def delta(self, epsilon: float) -> float:

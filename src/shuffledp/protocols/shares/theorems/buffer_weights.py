@@ -65,7 +65,10 @@ class BufferWeights:
         return max(shares for shares, count in self.hiding if count or len(self.hiding) == 1)
 
     def numbers(self, largest: int) -> Iterator[tuple[int, Floats, Floats]]:
-        """For each N from 2 on: N, and the logarithms of C(N-1, s-1) and, rounded up, of W(N, s) for s = 1 .. N-1."""
+        """Terms of the recursion for each N from 2 on: N, and logarithms of C(N-1, s-1) and of W(N, s).
+
+        For s = 1 .. N-1; the logarithm of W(N, s) is rounded up.
+        """
         logs = _log_factorials(self.most_shares * largest)
         for users in range(2, largest + 1):
             sets = np.arange(1, users)

@@ -191,7 +191,7 @@ def gaussian_parameter(epsilon: float, delta: float) -> float:
 
 
 def _rounds(local: GaussianShareModel, shuffle: ShuffleModel) -> Hypothesis:
-    """Hypothesis: each share of each block goes through its own round, or into the buffer meant for it."""
+    """Hypothesis: each share of each block goes through its own round, or into its intended buffer."""
     each, requirement = local.messages_per_round, "a round for each share of each block of coordinates"
     value = f"num_rounds={shuffle.num_rounds} of kind {shuffle.kind!r}, num_messages={local.num_messages}"
     if each > 1 or shuffle.messages_per_round > 1:

@@ -135,7 +135,10 @@ def _few(weights: BufferWeights) -> int:
 
 
 def _exact_of(largest: int, weights: BufferWeights, log_modulus: float) -> Floats:
-    """Upper bounds on log(h(N) - 1), h as in the theorem, for N = 1 .. largest; all sums G are taken term by term."""
+    """Upper bounds on log(h(N) - 1), h as in the theorem, for N = 1 .. largest.
+
+    All sums G are taken term by term.
+    """
     log_g, log_h = np.full(largest, -np.inf), np.zeros(largest)
     for users, ways, weight in weights.numbers(largest):
         log_g[users - 1] = _up(log_modulus + log_sum(ways + weight + log_h[: users - 1][::-1]))
@@ -232,18 +235,21 @@ class _Sums:
 
     @property
     def own(self) -> float:
-        """Logarithm of the factor Y in the bound h(N) <= K + Y max h(M), over smaller M of the cell."""
+        """Logarithm of the factor Y, where h(N) <= K + Y max h(M) over smaller M of the cell."""
         return _up(log_sum(self.part_small))
 
     @property
     def known(self) -> float:
-        """Logarithm of K - 1, for the constant K in the bound h(N) <= K + Y max h(M), over smaller M of the cell."""
+        """Logarithm of K - 1, where h(N) <= K + Y max h(M) over smaller M of the cell."""
         return _up(float(np.logaddexp(self.rest_small, log_sum(self.part_small + self.since))))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Slope:
-    """Bound h(A + i) <= S + D exp(-rate i) in a cell from A on, by the logarithms of S and D."""
+    """Bound h(A + i) <= S + D exp(-rate i) in a cell from A on.
+
+    S and D are given by their logarithms.
+    """
 
     settled: float
     falling: float = -math.inf
