@@ -68,7 +68,7 @@ class Quotients:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class AmongAsked(Estimate):
-    """Estimated shares among the people who were asked, with the shares of all people that they are made from.
+    """Estimated shares among asked people, kept with the shares of all people behind them.
 
     Args:
         whole: shares of all people: the same answers first, and last of the people who were not asked.
@@ -78,9 +78,9 @@ class AmongAsked(Estimate):
 
     @property
     def compared_targets(self) -> tuple[str, ...]:
-        """Answers that are compared: all, but only the last of two exclusive answers.
+        """Answers to compare: all answers, or only the last of two exclusive answers.
 
-        The share of the other follows from it.
+        The share of the first of two answers follows from the share of the last.
         """
         return self.target[-1:] if len(self.target) == 2 and isinstance(self.whole, Frequencies) else self.target
 
@@ -156,7 +156,7 @@ def _among(whole: Estimate, target: tuple[str, ...], found: Quotients, ends: Flo
 
 
 def related(among: Estimate, whole: Estimate) -> Estimate:
-    """Shares among the asked people, with the shares of all people that they are made from.
+    """Shares among the asked people, kept with the shares of all people behind them.
 
     Other rows are unchanged.
 
@@ -222,7 +222,10 @@ def _of_both(level: float) -> float:
 
 
 def _by_ends(low: Floats, high: Floats) -> Floats:
-    """Ends of the quotients, from ends between which all shares lie; the last share is of people not asked."""
+    """Ends of the quotients, from ends of intervals that hold all shares at once.
+
+    The last share is of people not asked.
+    """
     most, least = 1 - low[-1], max(1 - high[-1], np.finfo(np.float64).tiny)
     ends: Floats = np.stack([low[:-1] / max(most, least), high[:-1] / least], axis=1)
     return np.minimum(ends, 1.0)

@@ -122,7 +122,7 @@ class BlanketAnalyzer:
     def _wide(
         self, nearest: NDArray[np.float64], largest: float, counted: NDArray[np.float64], unit: float
     ) -> NDArray[np.float64] | None:
-        """Ends of intervals if some count is not nearly normal, shape (answers, 2); None if all counts are."""
+        """Ends of intervals, shape (answers, 2); None if all counts are nearly normal."""
         if counted.min() >= ALMOST_NORMAL:
             return None
         tail = (1 - self.level) / 2

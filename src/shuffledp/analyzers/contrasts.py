@@ -51,7 +51,7 @@ class Contrast:
 
     @property
     def num_reports(self) -> int:
-        """Number of reports that the two estimates of the contrast are made from."""
+        """Number of reports behind the two estimates of the contrast."""
         return self.first.num_reports if self.first is self.second else self.first.num_reports + self.second.num_reports
 
     def intervals(self, level: float) -> Floats:

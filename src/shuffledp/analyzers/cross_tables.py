@@ -150,7 +150,10 @@ class CrossTableAnalyzer:
         return self._of_ratios(targets, shares, ends, ROW_SHARE, sums.num_reports)
 
     def _differences(self, sums: FrequencySums, cells: Floats) -> Estimate:
-        """Differences between row shares and the first row's shares, for all rows and columns but the first."""
+        """Differences between row shares and the first row's shares.
+
+        For all rows and columns except the first.
+        """
         (first, second), (rows, columns) = self.columns, (names_of(each) for each in self.categories)
         wholes = cells.sum(axis=1)
         found = [
@@ -186,7 +189,7 @@ def _ratio(sums: FrequencySums, parts: Floats, wholes: Floats, level: float) -> 
 
 
 def _nearly_normal(sums: FrequencySums, parts: Floats, wholes: Floats) -> bool:
-    """Whether errors of parts, rests and differences between values are nearly normal.
+    """Whether errors of parts, rests of wholes, and differences between values are nearly normal.
 
     Then so is the error of part - t whole.
     """
@@ -212,7 +215,7 @@ def _fieller(sums: FrequencySums, parts: Floats, wholes: Floats, level: float) -
 
 
 def _bonferroni(sums: FrequencySums, parts: Floats, wholes: Floats, level: float) -> tuple[Floats, Floats]:
-    """Smallest and largest possible share, if the part and the rest lie in their intervals."""
+    """Smallest and largest possible share, if the part and the rest of the whole lie in their intervals."""
     (least, most), (least_rest, most_rest) = (
         sums.intervals(weights, (1 + level) / 2).T for weights in (parts, wholes - parts)
     )

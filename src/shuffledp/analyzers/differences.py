@@ -185,10 +185,10 @@ def _levels(
     untested: NDArray[np.bool_],
     level: float,
 ) -> list[float]:
-    """Level of the intervals of each contrast, then of the tests; all undecided comparisons hold together.
+    """Levels of the intervals of all contrasts and of the tests.
 
-    The chance of a miss is shared by the sizes of the families of which some comparison is left: so a share only grows,
-    and no interval becomes longer, as more is decided.
+    All undecided comparisons hold together. The chance of a miss is shared by the sizes of the families of which some
+    comparison is left: so a share only grows, and no interval becomes longer, as more is decided.
     """
     sizes, open_ones = [*map(len, left), len(untested)], [*(int(each.sum()) for each in left), int(untested.sum())]
     levels, miss = [level] * len(sizes), 1 - level
@@ -235,7 +235,7 @@ def _differences(contrast: Contrast, ends: Floats, differs: NDArray[np.bool_], t
 
 
 def _known(estimate: Estimate, targets: Sequence[str]) -> tuple[str, ...]:
-    """Targets to compare, each once; refused if the estimate lacks one of them."""
+    """Targets to compare, without duplicates; refused if the estimate lacks a target."""
     unknown = [each for each in targets if each not in estimate.target]
     if unknown:
         raise invalid("targets of the estimate", targets=", ".join(unknown))

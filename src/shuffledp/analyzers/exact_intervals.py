@@ -109,9 +109,10 @@ def reaches_for_population(
 
 
 def simultaneous(estimate: Estimate, model: LocalModel | None = None) -> Estimate | None:
-    """Same estimate with wider intervals, which hold all together with the same probability (Bonferroni).
+    """Copy of an estimate with wider intervals, which hold all together (Bonferroni).
 
-    Whatever rows the estimates choose, such as the largest, their intervals then hold with that probability.
+    They hold together with the probability with which each interval of the given estimate holds. Whatever rows the
+    estimates choose, such as the largest, their intervals then hold with that probability.
 
     Args:
         estimate: of frequencies, or with normal intervals.

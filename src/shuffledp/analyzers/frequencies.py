@@ -52,7 +52,7 @@ class FrequencySummary(Summary):
 
     @property
     def mixed(self) -> Floats:
-        """Frequencies among all reports, dummies included; refused where there are none."""
+        """Frequencies among all reports, including dummies; refused if there are no reports."""
         if self.num_reports == 0:
             raise invalid("a summary of one report or more", num_reports=self.num_reports)
         p, q = self.model.p, self.model.q
@@ -70,7 +70,7 @@ class Frequencies(AskedEstimate):
 
     @property
     def compared_targets(self) -> tuple[str, ...]:
-        """Values that are compared: all of them, but only the last of two, since the other's share follows."""
+        """Values to compare: all values, or only the last of two, whose shares sum to 1."""
         return self.target[-1:] if len(self.target) == 2 else self.target
 
     def covariances(self, first: NDArray[np.intp], second: NDArray[np.intp]) -> tuple[Floats, Floats | None]:
@@ -101,7 +101,10 @@ class Frequencies(AskedEstimate):
         return True
 
     def _steps(self) -> tuple[float, float]:
-        """Variances of the difference of one report's supports of two values: for holders of one, and for others."""
+        """Variances of the difference between one report's supports of two values.
+
+        For senders who hold one of the two values, and for all other senders.
+        """
         apart = np.zeros(self.model.domain_size)
         apart[:2] = 1.0, -1.0
         variances = self.model.support_variance(apart)
@@ -245,10 +248,10 @@ def nearest_shares(frequencies: Floats) -> Floats:
 
 
 def project_to_simplex(estimate: Estimate) -> Estimate:
-    """Same estimate with the nearest frequencies that are nonnegative and sum to 1; errors are unchanged.
+    """Copy of an estimate with the nearest frequencies that are nonnegative and sum to 1.
 
-    They are the nearest in squared distance. No longer unbiased: small frequencies are pulled up and large ones down.
-    Use it for display or for sampling, not for averaging.
+    Errors are unchanged. They are the nearest in squared distance. No longer unbiased: small frequencies are pulled up
+    and large ones down. Use it for display or for sampling, not for averaging.
 
     References:
         Wang, Lopuhaa-Zwakenberg, Li, Skoric, Li 2020, "norm-sub".

@@ -78,7 +78,10 @@ class FrequencySums:
         return np.asarray(randomized + (centered @ self._dummy_error) ** 2 + lost)
 
     def covariances(self, first: Floats, second: Floats) -> Floats:
-        """Covariances of the errors of each row of ``first`` with the same row of ``second``, shape (rows,)."""
+        """Covariances of the errors of each row of ``first`` with the matching row of ``second``.
+
+        Shape (rows,).
+        """
         return (self.variances(first + second) - self.variances(first - second)) / 4
 
     def sampling_variances(self, weights: Floats) -> Floats:
@@ -142,12 +145,12 @@ class FrequencySums:
         return variances
 
     def _largest_variances(self, weights: Floats) -> Floats:
-        """Largest variances over all possible answers, shape (rows,), if no report is lost or a dummy."""
+        """Largest variances over all answers, without lost reports and dummies; shape (rows,)."""
         centered, _ = _centered(weights)
         return np.asarray(self._by_value(centered).max(axis=1) * self._summary.num_reports / self._unit**2)
 
     def _testable(self, weights: Floats) -> Mask:
-        """Mask of the rows that an exact test fits: they choose values of which a report supports at most one.
+        """Mask of the rows for an exact test: a report supports at most one of the row's values.
 
         Then the count is a sum of two binomials.
         """

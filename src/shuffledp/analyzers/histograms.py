@@ -33,7 +33,7 @@ class Histogram(AskedEstimate):
     quantiles: Estimate | None
 
     def of_too_few(self) -> "Histogram":
-        """Same shares without the quantiles, since quantiles are about asked people alone."""
+        """Shares of the bins without the quantiles, which are about asked people alone."""
         return replace(self, quantiles=None)
 
     @property
@@ -140,12 +140,15 @@ class HistogramAnalyzer:
         )
 
     def _crossings(self, below: Floats) -> Floats:
-        """Quantiles from estimated shares below the edges, which are first made ascending; shape (quantiles,)."""
+        """Quantiles from estimated shares below the edges, shape (quantiles,).
+
+        The shares are first made ascending.
+        """
         ascending = made_ascending(below / max(below[-1], _LEAST_ANSWERED))
         return np.array([_crossing(self.edges, ascending, share) for share in self.quantiles])
 
     def _ends(self, sums: FrequencySums, below: Floats, extra: int) -> Iterator[tuple[float, float]]:
-        """Pair of edges for each quantile, which are the ends of its interval."""
+        """Ends of each quantile's interval, both taken from the edges."""
         inner, last = below[1:-1], len(self.edges) - 1
         intervals = sums.intervals(inner, self.level)
         for share in self.quantiles:

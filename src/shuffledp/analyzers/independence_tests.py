@@ -110,7 +110,7 @@ def _summary(table: CrossTable, model: FrequencyModel) -> FrequencySummary:
 
 
 def _merging(table: CrossTable, side: int) -> NDArray[np.int64]:
-    """Number of the merged category for each category of one side; rare categories go to the last one."""
+    """Number of the merged category for each category of one side; rare categories share the last number."""
     start, size = (0, len(table.categories[0]))[side], len(table.categories[side])
     margin = table.margins.estimate[start : start + size]
     error = table.margins.standard_error[start : start + size]

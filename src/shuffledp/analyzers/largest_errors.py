@@ -64,7 +64,7 @@ def _roots(covariance: Floats) -> Floats:
 
 
 def _largest(roots: Floats) -> Floats:
-    """Largest absolute error at the point at distance 1 in each of evenly spread directions.
+    """Largest absolute error at distance 1 from 0, in each of evenly spread directions.
 
     The distance of an error from 0 is integrated out.
     """

@@ -72,7 +72,7 @@ class Search:
 
 
 def search(model: PrefixModel, columns: Mapping[str, NDArray[Any]], *, alpha: float) -> Search:
-    """Result of a search for the codes whose every prefix many reports support.
+    """Result of a search for codes with many supporting reports at every prefix.
 
     Guarantees:
         1. With chance 1 - ``alpha`` or more no prefix is kept that nobody holds, whatever people wrote: a report

@@ -86,7 +86,10 @@ class TickEstimate(AskedEstimate):
         return self.model.share_asked < 1 if population else self.model.separate is not None
 
     def reaches(self, level: float, *, population: bool) -> tuple[Floats, Floats, Floats]:
-        """Intervals of another level; exact for a population if this estimate has exact ones and all were asked."""
+        """Intervals at another level, exact for a population where the estimate's intervals are exact.
+
+        They are exact only if all people were asked about each option.
+        """
         if self.interval is None or not population or self.model.share_asked < 1:
             return super(TickEstimate, self).reaches(level, population=population)
         people, chances = self.num_reports // self.model.num_messages, (self.model.p, self.model.q)
@@ -98,7 +101,7 @@ class TickEstimate(AskedEstimate):
         return (*super(TickEstimate, self).derived, *([] if self.pairs is None else [self.pairs]))
 
     def with_targets(self, names: tuple[str, ...]) -> "TickEstimate":
-        """Same estimate with other names of the options, also in the pairs."""
+        """Copy of this estimate with other names of the options, also in the pairs."""
         renamed: Any = super(TickEstimate, self).with_targets(names)
         if self.pairs is None:
             return renamed  # type: ignore[no-any-return]

@@ -21,7 +21,10 @@ MOST_OPTIONS = 4096
 
 
 class Supports(NamedTuple):
-    """Counts of reports that support a tick of each option, and of all reports about it, shape (num_options,)."""
+    """Numbers of reports that support a tick of each option, and of all reports about the option.
+
+    Both have shape (num_options,).
+    """
 
     support: NDArray[np.int64]
     about: NDArray[np.int64]

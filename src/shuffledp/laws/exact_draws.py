@@ -142,7 +142,7 @@ def _settled_code(concentration: float, remaining: int, word: int, source: Rando
 
 
 class ItemsLeft(Protocol):
-    """Items 0, 1, 2, ... that remain; each Lehmer code takes one of them."""
+    """Items 0, 1, 2, ... not yet taken; each Lehmer code takes one item."""
 
     def take(self, codes: Integers) -> None:
         """Replace each code by the item that it takes, and remove the item.

@@ -27,7 +27,7 @@ _MOST_IN_CHANNEL = 256
 
 
 class Support(NamedTuple):
-    """Probabilities that a report holds an option, if the true set holds it and if not.
+    """Probabilities that a report holds an option that is inside or outside the true set.
 
     Or a pair of options.
     """
@@ -113,8 +113,9 @@ class AllSetsModel(TicksModel):
         return (kept_in_words(self),)
 
     def supporting(self, held: int) -> Support:
-        """Probabilities that a report holds ``held`` given options together.
+        """Probabilities that a report holds all ``held`` given options together.
 
+        The first is for options inside the true set, the second for options that the true set does not hold together.
         If the true set holds them, and if it does not.
         """
         with_them = sum(comb(self.num_options - held, size - held) for size in range(held, self.at_most + 1))

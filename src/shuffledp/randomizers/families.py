@@ -123,7 +123,7 @@ class CategoryRandomizer(Mechanism):
 
     @property
     def answer_names(self) -> tuple[str, ...] | None:
-        """Answers as text, in the order of their numbers; None if people give the numbers."""
+        """Answers as text, in the order of their numbers; None if answers are given as numbers."""
         if self.categories is None or isinstance(self.categories, tuple):
             return None if self.categories is None else names_of(self.categories)
         return self.categories.names

@@ -130,7 +130,7 @@ class HadamardResponseModel(FrequencyModel):
 
     @property
     def most_changed(self) -> int:
-        """Largest number of values that only one of two columns supports.
+        """Largest number of values that exactly one column of a pair of columns supports.
 
         Of the first column, which has +1 in every row, and another one they are the values with -1 in their rows.
         """
@@ -237,10 +237,11 @@ def _respond(
 
 
 def _most_odd(numbers: int) -> int:
-    """Largest count, over masks, of numbers below ``numbers`` that share an odd number of ones with the mask.
+    """Largest count, over all masks, of numbers below ``numbers`` with odd overlap with the mask.
 
-    Of the first 2^b numbers a mask shares an odd number with half, unless it shares none; and a mask may turn the
-    parity of the rest, which begins with the next binary digit.
+    The overlap is the number of ones that a number and the mask share. Of the first 2^b numbers a mask shares an odd
+    number with half, unless it shares none; and a mask may turn the parity of the rest, which begins with the next
+    binary digit.
     """
     head = 1 << (numbers.bit_length() - 1)
     rest = numbers - head
@@ -248,9 +249,10 @@ def _most_odd(numbers: int) -> int:
 
 
 def _most_uneven(numbers: int, limit: int) -> int:
-    """Largest count, over masks, of numbers below ``numbers`` that share an even (or odd) number of ones with a mask.
+    """Largest count, over all masks, of numbers below ``numbers`` with overlaps of one parity.
 
-    For masks from 1 to below ``limit``, a power of two.
+    The overlap is the number of ones that a number and the mask share; the parity may be even or odd. For masks from 1
+    to below ``limit``, a power of two.
     """
     if numbers == 0 or limit == 1:
         return 0

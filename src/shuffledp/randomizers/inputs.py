@@ -60,7 +60,7 @@ def as_answers(values: ArrayLike, domain_size: int) -> NDArray[Any]:
 
 
 def as_numbers_of(values: ArrayLike, categories: tuple[Category, ...]) -> NDArray[np.int64]:
-    """Numbers of answers that are categories, shape (n,).
+    """Category number of each answer, shape (n,).
 
     A whole number may come as a float. Anything else is refused; the message gives the categories, which are public,
     and places.

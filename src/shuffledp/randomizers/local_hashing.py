@@ -30,7 +30,7 @@ _LARGEST_RANGE = 2**20  # up to here randomized response over it is representabl
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OptimizedLocalHashingModel(FrequencyModel):
-    """Public description of local hashing.
+    """Public description of optimized local hashing.
 
     A seed, uniform on 0, ..., P^2 - 1 with the prime P = ``modulus``, is a pair a, b = divmod(seed, P) and stands for
     the function h(v) = floor(((a v + b) mod P) g / P) to 0, ..., g - 1, with g = ``hash_range``. For two different

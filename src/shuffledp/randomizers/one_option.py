@@ -105,7 +105,7 @@ class OneOptionModel(TicksModel):
         check_about_options(columns, self.num_options)
 
     def counted(self, columns: Mapping[str, NDArray[Any]]) -> Supports:
-        """Number of messages about each option, and of messages that say it was ticked."""
+        """Number of messages that report a tick of each option, and of all messages about it."""
         return counted_about_options(columns, self.num_options)
 
 

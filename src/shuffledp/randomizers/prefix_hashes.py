@@ -50,7 +50,7 @@ def keys_of(prefixes: Sequence[int], num_bits: int) -> Words:
 
 
 def top_bits(functions: Words, keys: Words, num_bits: int) -> Words:
-    """Hash of each key by the function of its row, of ``num_bits`` bits (at most 32)."""
+    """Hash of ``num_bits`` bits (at most 32) of each key, by the function of the key's row."""
     high, low, add_high, add_low = functions.T
     product = low * keys
     carry = (product + add_low < product).astype(np.uint64)

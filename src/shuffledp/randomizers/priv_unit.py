@@ -1,4 +1,4 @@
-"""PrivUnit: a report is a random unit vector, likelier than by chance to be near the true one."""
+"""PrivUnit: a report is a random unit vector that tends to be near the true vector."""
 
 import math
 from collections.abc import Mapping
@@ -160,7 +160,10 @@ class PrivUnitModel(MeanModel):
         return decoded
 
     def log_likelihood(self, columns: Mapping[str, NDArray[Any]], value: Any) -> NDArray[np.float64]:
-        """Log-likelihood of a vector: ``epsilon0`` for reports in the cap around it, else 0, as densities are flat."""
+        """Log-likelihood of a vector: ``epsilon0`` for reports in the cap around the vector, else 0.
+
+        Densities are flat inside and outside the cap.
+        """
         return np.where(columns["vector"] @ np.asarray(value, dtype=np.float64) >= self.gamma, self.epsilon0, 0.0)
 
     def noise_variance(self, mean: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -359,7 +362,7 @@ def cap_moment(depth: float, dimension: int) -> float:
 
 
 def best_cap_loss(epsilon0: float, dimension: int) -> float:
-    """Part of epsilon0, in nats, to spend on hitting the cap so that reports vary least.
+    """Loss of the cap, in nats and at most epsilon0, at which reports vary least.
 
     With c the mass, k the moment and E = exp(epsilon0), the scale is m = k (E - 1) / (1 + (E - 1) c). Since
     dc = -f dgamma and dk = -gamma f dgamma with the same density f, its derivative has the sign of m - gamma. So

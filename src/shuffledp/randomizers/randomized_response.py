@@ -99,7 +99,10 @@ class KaryRandomizedResponseModel(FrequencyModel):
 
     @property
     def total_variation(self) -> float:
-        """Total variation between two inputs: p - q, rounded up. Just two reports differ in probability."""
+        """Total variation between two inputs: p - q, rounded up.
+
+        Just two reports differ in probability.
+        """
         return math.nextafter((self.truth_words - self.share) / WORDS, 1.0)
 
     @property
@@ -124,7 +127,10 @@ class KaryRandomizedResponseModel(FrequencyModel):
 
     @property
     def most_changed(self) -> int:
-        """Largest number of values that only one of two reports supports: two, the values that they hold."""
+        """Largest number of values that exactly one of two reports supports: two.
+
+        They are the values that the reports hold.
+        """
         return 2
 
     def supports(self, columns: Mapping[str, NDArray[Any]], value: int) -> NDArray[np.bool_]:
@@ -158,7 +164,7 @@ def _representable(domain_size: int) -> tuple[float, float]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RespondedRangeModel(RangeModel):
-    """Base of descriptions of numbers in a range, told by randomized response over a few numbers.
+    """Base of models of numbers in a range, reported by randomized response over a few numbers.
 
     Args:
         lower: least value, a finite number.
@@ -174,11 +180,14 @@ class RespondedRangeModel(RangeModel):
 
     @property
     def guarantee(self) -> LocalDP:
-        """Local guarantee of the response; it holds for every number, whose law is a mixture of the response's laws."""
+        """Local guarantee of the response, which holds for every number in the range.
+
+        A number's law is a mixture of the response's laws.
+        """
         return self.response.guarantee
 
     def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
-        """Check of the one column ``value``: which of the response's numbers was reported, as an index."""
+        """Check of the one column ``value``, the index of the reported number."""
         self.response.check(columns)
 
     @property
@@ -193,7 +202,10 @@ class RespondedRangeModel(RangeModel):
 
     @property
     def two_level(self) -> TwoLevelLaw:
-        """Two-level law of the response to its own numbers; any other number has a mixture of their laws."""
+        """Two-level law of the response to its own numbers.
+
+        Any other number has a mixture of the laws of these numbers.
+        """
         return self.response.two_level
 
 

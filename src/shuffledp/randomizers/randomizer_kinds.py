@@ -79,7 +79,10 @@ def kinds_of_loss() -> dict[str, type[Mechanism] | type[LocalModel]]:
 
 
 def keywords_of(made: Callable[..., Any]) -> dict[str, inspect.Parameter]:
-    """Keyword arguments of a randomizer or a description. Categories appear as their number, ``domain_size``."""
+    """Keyword arguments of a randomizer or a description.
+
+    Categories appear as their number, ``domain_size``.
+    """
     if isinstance(made, type) and issubclass(made, CategoryRandomizer | TickRandomizer):
         made = made.model_type.from_epsilon0
     return dict(inspect.signature(made).parameters)
@@ -131,7 +134,9 @@ def model_of_kind(kind: str, *, epsilon0: float, **parameters: Any) -> LocalMode
 
 
 def family_of(model: LocalModel) -> Callable[[float], LocalModel] | None:
-    """Function that makes the same model for another local loss; None if there is no such family.
+    """Function from epsilon0 to the model with this local loss; None for kinds without such a function.
+
+    All other parameters are those of the model.
 
     Example:
         >>> describe = family_of(model_of_kind("k-rr", epsilon0=1.0, domain_size=4))

@@ -1,4 +1,4 @@
-"""Subset selection: a report is a set of values, which holds the true value more often than others.
+"""Subset selection: a report is a set that holds the true value more often than other values.
 
 All sets have the same size. Float-free: one random word decides whether the true value is in, and all others are
 exchangeable.
@@ -166,7 +166,7 @@ class SubsetSelectionModel(FrequencyModel):
 
     @property
     def most_changed(self) -> int:
-        """Largest number of values that only one of two reported sets holds.
+        """Largest number of values that exactly one of two reported sets holds.
 
         Of disjoint sets all, or all but the values that both must hold.
         """

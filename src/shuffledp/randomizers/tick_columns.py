@@ -70,7 +70,7 @@ class TickColumnsModel(TicksModel):
 
     @property
     def total_variation(self) -> float:
-        """Total variation between the messages of two people whose answers differ as much as possible.
+        """Total variation between the messages of one person for two answers that differ most.
 
         Whoever tells them apart goes by the majority of the messages about the options that differ.
         """
@@ -113,7 +113,7 @@ class TickColumnsModel(TicksModel):
         return columns["option"]
 
     def counted(self, columns: Mapping[str, NDArray[Any]]) -> Supports:
-        """Number of messages about each option, and of messages that say it was ticked."""
+        """Number of messages that report a tick of each option, and of all messages about it."""
         return counted_about_options(columns, self.num_options)
 
 
@@ -141,7 +141,7 @@ def check_about_options(columns: Mapping[str, NDArray[Any]], num_options: int) -
 
 
 def counted_about_options(columns: Mapping[str, NDArray[Any]], num_options: int) -> Supports:
-    """Number of messages about each option, and of messages that say it was ticked."""
+    """Number of messages that report a tick of each option, and of all messages about it."""
     support, about = np.zeros(num_options, dtype=np.int64), np.zeros(num_options, dtype=np.int64)
     for start in range(
         0, len(columns["option"]), _COUNTED

@@ -78,7 +78,7 @@ class TickRandomizer(Mechanism):
 
     @abstractmethod
     def _randomized(self, ticks: Ticks, source: RandomSource) -> Columns:
-        """Report columns for ticks, of which each person has at most ``at_most``."""
+        """Report columns for ticks, at most ``at_most`` ticks for each person."""
 
 
 def check_options(options: tuple[str, ...], *, separator: str = "") -> tuple[str, ...]:

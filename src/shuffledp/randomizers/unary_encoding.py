@@ -1,4 +1,4 @@
-"""Unary encoding: one bit for each value, set for the true one; each bit is randomized independently.
+"""Unary encoding: one bit for each value, set for the true value and randomized independently.
 
 Float-free: bits are decided by comparing random words with integers, and the loss is computed from the integers used.
 """
@@ -155,7 +155,7 @@ class SymmetricUnaryEncodingModel(UnaryEncodingModel):
 
     @property
     def true_words(self) -> int:
-        """Number of words that set the true bit: all but ``false_words``."""
+        """Number of words that set the true bit: all words except ``false_words``."""
         return WORDS - self.false_words
 
 

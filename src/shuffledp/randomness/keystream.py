@@ -1,4 +1,4 @@
-"""Keystream below `shuffledp.randomness.sources`: word producers, and a buffer that hands words out.
+"""Keystream of `shuffledp.randomness.sources`: producers of words, and a buffer of words to read.
 
 A `WordProducer` makes blocks of 64-bit words. A `WordBuffer` holds the block in use in ``cells``, one array of unsigned
 64-bit integers whose first cells are the position, the limit and a few addresses, so that Python code and compiled code
@@ -110,9 +110,9 @@ class KeyErasingCipher:
 
 
 class WordBuffer:
-    """Buffer of a producer's words, which gives each word once and then sets it to zero.
+    """Buffer of a producer's words; each word is read once and then set to zero.
 
-    Only to the thread that made the buffer. ``cells`` are header and words; the ``lock`` is held by a
+    Only the thread that made the buffer reads it. ``cells`` are header and words; the ``lock`` is held by a
     `numpy.random.Generator` while it draws.
     """
 

@@ -67,7 +67,7 @@ def shuffle_in_place(rows: NDArray[np.unsignedinteger], *, source: RandomSource 
 def shuffled_together(
     columns: Mapping[str, NDArray[Any]], *, source: RandomSource | None = None
 ) -> dict[str, NDArray[Any]]:
-    """Columns shuffled together as by `shuffle_in_place`, if their rows are very many and narrow; else an empty table.
+    """Columns shuffled together by `shuffle_in_place`, if rows are very many and narrow; else empty.
 
     A row is narrow if it has 1, 2 or 4 bytes in all columns together.
     """
@@ -82,7 +82,7 @@ def shuffled_together(
 
 
 def _exchange_all(items: Any, exchange: Callable[[Any, int, NDArray[np.uint64]], int], source: RandomSource) -> None:
-    """Exchange each item with a random one, from the last place to the first."""
+    """Exchange each item with a random item, from the last place to the first."""
     position = len(items) - 1
     scratch = np.empty(min(max(position, 0), _CHUNK_WORDS), dtype=np.uint64)
     while position > 0:

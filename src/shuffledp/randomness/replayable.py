@@ -112,7 +112,7 @@ class RecordedSource(RandomSource):
         return self._record.left + self._buffer.unread
 
     def substream(self, *labels: int | str) -> NoReturn:
-        """Refuse a substream: a record has no key to derive one from.
+        """Refuse a substream, since a record has no key.
 
         Raises:
             LocalProtocolError: always.

@@ -209,7 +209,10 @@ class SecureSource(KeyedSource):
         _SECURE_SOURCES.add(self)
 
     def _with_key(self, key: bytes, labels: tuple[int | str, ...]) -> Self:
-        """Source with the derived key if a key was given, else with a fresh key, since threads end and labels recur."""
+        """Source with the derived key if a key was given, else with a fresh key.
+
+        A derived key could repeat, since threads end and labels recur.
+        """
         del labels
         return type(self)(key if self._given else None)
 
@@ -248,7 +251,10 @@ def resolve_source(source: RandomSource | None) -> RandomSource:
 def word_batches(
     count: int, source: RandomSource, *, batch: int = _CHUNK_WORDS, each: int = 1
 ) -> Iterator[tuple[slice, Words]]:
-    """Batches of ``count`` items, each with ``each`` fresh words per item. Words are wiped after the last batch."""
+    """Batches of ``count`` items, each with ``each`` fresh words per item.
+
+    Words are wiped after the last batch.
+    """
     scratch = np.empty(each * min(count, batch), dtype=np.uint64)
     for start in range(0, count, batch):
         stop = min(start + batch, count)
@@ -272,7 +278,7 @@ def high_product(words: Words, bound: np.uint64) -> Words:
 
 
 def _high_product_below(words: Words, bound: np.uint64) -> Words:
-    """Upper 64 bits of ``words * bound`` for a bound of at most 2^32. As `high_product`, in half as many steps."""
+    """Upper 64 bits of ``words * bound`` for bounds up to 2^32, in half the steps of `high_product`."""
     product = words & _LOWER_HALF
     product *= bound
     product >>= _HALF

@@ -108,7 +108,7 @@ def describe_graph(graph: Graph, parts: Parts | None = None) -> GraphDescription
 
 
 def largest_parts(graph: Graph) -> Parts:
-    """Largest connected parts of two people or more: their people and graphs, at most 16.
+    """Largest connected parts of two people or more, at most 16 parts: their people and graphs.
 
     The largest first.
     """

@@ -177,7 +177,7 @@ class Graph(ShownByFacts):
         return cls.of(graph)
 
     def without_weights(self) -> Self:
-        """Same graph without weights.
+        """Copy of this graph without weights.
 
         For walks, which choose neighbors uniformly.
         """
