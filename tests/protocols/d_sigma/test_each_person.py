@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from shuffledp.core.errors import UnsupportedModelError
+from shuffledp.core.local_models import ProtocolModel
 from shuffledp.protocols.d_sigma.laws.common_answers import common_answer_epsilon
 from shuffledp.protocols.d_sigma.laws.naming_tails import naming_tail
 from shuffledp.protocols.d_sigma.people.assignment import Groups
@@ -16,8 +17,10 @@ from shuffledp.protocols.d_sigma.planning.each_person import (
     household_each,
     named_each,
 )
+from shuffledp.protocols.d_sigma.planning.households import household_odds
 from shuffledp.protocols.d_sigma.shufflers.mallows import MallowsShuffler
 from shuffledp.protocols.d_sigma.shufflers.noisy_sort import NoisySortShuffler
+from shuffledp.randomizers import KaryRandomizedResponse
 
 LINE = Groups.from_radius([0, 1, 2, 3, 4, 5, 6, 20, 21, 22, 40], 2)
 SHUFFLERS = {
@@ -118,10 +121,14 @@ def test_in_a_small_block_everybody_hides_among_all_of_the_block(kind):
     sizes = (2, 11, 29, 100)  # of which only the first and the last are among the windows that are looked at
     shuffler = kind(groups=Groups.from_labels(np.repeat(np.arange(4), sizes)), alpha=0.0)
     central = central_each(shuffler, lambda size: 3.0 / math.sqrt(size), 10.0)
-    household = household_each(shuffler, 3, 0.5)
+    household, common = household_each(shuffler, 3, 0.5), common_each(shuffler, 3, 0.5, 1e-3)
+    local = KaryRandomizedResponse(epsilon0=0.5, domain_size=2).model
+    given = household_odds(shuffler, ProtocolModel(local=local, shuffle=shuffler.model(142)), [[14, 20, 27]])
+    assert given[0].more_than_half == pytest.approx(naming_tail(29, 3, 2, 1.0), rel=1e-6)
     for size, start, stop in zip(sizes, *shuffler.prepare().starts[[[0, 1, 2, 3], [1, 2, 3, 4]]], strict=True):
         assert central[start:stop] == pytest.approx(3.0 / math.sqrt(size))
         assert household[start:stop] == pytest.approx(naming_tail(size, 3, 2, 1.0) if size > 2 else 1.0)
+        assert common[start:stop] == pytest.approx(common_answer_epsilon(size, 3, 0.5, 1e-3) if size > 2 else 1.5)
 
 
 def test_a_whole_block_costs_as_much_as_exchanging_its_ends():

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from shuffledp.laws import noisy_sort_law
+from shuffledp.protocols.d_sigma.people.assignment import Groups
+from shuffledp.protocols.d_sigma.shufflers.mallows import MallowsShuffler
 from shuffledp.protocols.d_sigma.shufflers.noisy_sort import NoisySortShuffler, worst_windows
 from shufflers.enumerated import cheapest_windows, exchange_costs, is_no_better
 
@@ -62,7 +64,7 @@ def test_windows_that_are_no_dearer_than_others_at_any_size_are_left_out(seed):
     found = worst_windows(*uneven(seed)[:2])
     costs = [dict(zip(each.sizes, each.costs, strict=True)) for each in found]
     for one, other in permutations(costs, 2):
-        assert any(cost > other.get(size, math.inf) for size, cost in one.items()) or other.keys() > one.keys()
+        assert any(cost > other.get(size, math.inf) for size, cost in one.items()) or max(other) > max(one)
 
 
 def test_windows_are_those_of_the_people_who_are_mixed_least_and_of_nobody_else():
@@ -95,3 +97,15 @@ def test_windows_cost_no_less_than_exchanges_that_are_written_out(positions):
     assert (costs > 1.2 * apart - 1e-9).all()
     for cheapest in cheapest_windows(costs):
         assert any(is_no_better(windows, cheapest) for windows in shuffler.model(len(positions)).swap_windows())
+
+
+def test_a_small_block_is_a_window_as_a_whole_with_either_law():
+    """Mutant: only the sizes that are tried everywhere, of which 11 and 29 are none."""
+    groups = Groups.from_labels(np.repeat(np.arange(3), (11, 29, 100)))
+    for kind in (NoisySortShuffler, MallowsShuffler):
+        windows = kind(groups=groups, alpha=0.0).model(140).swap_windows()
+        assert min(max(each.sizes) for each in windows) == 11
+    costly = NoisySortShuffler(groups=groups, alpha=1.0)
+    (worst,) = [each for each in costly.model(140).swap_windows() if max(each.sizes) == 11]
+    at = costly.prepare().parameters
+    assert worst.costs[-1] == pytest.approx(2 * (at[10] - at[0]))

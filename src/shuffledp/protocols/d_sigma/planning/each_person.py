@@ -28,6 +28,7 @@ _LEAST_CHANCE, _STEPS_OF_CHANCE = 1e-7, 1600  # steps of one percent
 _MANY, _COARSER = 20_000, 8  # with more people the grid of distances of Gaussian noise is so much coarser
 _AT_ONCE = 20_000  # people
 _MOST_COMMON = 1024  # people of a window in which a common answer hides
+_WHOLE_BLOCKS = 8  # sizes of blocks, the smallest ones, that are such a window as a whole
 _STEP_OF_COST, _MOST_COST = 0.05, 30.0  # of a household's windows
 
 
@@ -192,7 +193,8 @@ def common_each(shuffler: SlotShuffler, targets: int, epsilon0: float, delta: fl
     At most k epsilon0.
 
     All k change their answer together, and hide among the people of the best window that holds them: a uniform shuffle
-    of the window, for k people at once, and k exchanges (docs/theorems.md). Windows double in size up to a thousand.
+    of the window, for k people at once, and k exchanges (docs/theorems.md). Windows double in size up to a thousand,
+    and the smallest blocks are windows as a whole.
 
     Args:
         shuffler: what shuffles.
@@ -209,11 +211,14 @@ def common_each(shuffler: SlotShuffler, targets: int, epsilon0: float, delta: fl
     except UnsupportedModelError:
         return None
     found = np.full(prepared.order.size, targets * float(epsilon0))
-    size, most = 2 * targets, min(_MOST_COMMON, int(np.diff(prepared.starts).max()))
-    while size <= most:
+    blocks = np.unique(np.diff(prepared.starts))
+    size, sizes = 2 * targets, set(blocks[blocks >= targets][:_WHOLE_BLOCKS].tolist())
+    while size <= blocks[-1]:
+        sizes.add(size)
+        size *= 2
+    for size in sorted(size for size in sizes if size <= _MOST_COMMON):
         own = common_answer_epsilon(size, targets, epsilon0, delta)
         np.minimum(found, own + targets * geometry.window_costs(size, targets), out=found)
-        size *= 2
     return _from_rank_on(found, prepared.starts, targets)
 
 

@@ -121,7 +121,8 @@ def household_chances(
         first, last = ranks.min(axis=1), ranks.max(axis=1)
         together = block[first] == block[last]
         chances = np.ones((2, first.size))
-        for width in window_sizes(int(np.diff(prepared.starts).max())):
+        whole = np.diff(prepared.starts)[block[first]]  # seldom among the sizes that are tried
+        for width in (whole, *window_sizes(int(whole.max()))):
             low, high, fits = _windows(first, last, width, prepared.starts, block)
             costs = geometry.costs(low, high)
             honest = np.maximum(high - low + 1 - model.shuffle.num_untrusted, 0)
@@ -171,7 +172,7 @@ def _ranks_by_size(
 
 
 def _windows(
-    first: Integers, last: Integers, width: int, starts: Integers, block: Integers
+    first: Integers, last: Integers, width: int | Integers, starts: Integers, block: Integers
 ) -> tuple[Integers, Integers, Integers]:
     """Windows of ranks around households, shifted to stay inside their block, and whether each holds its household.
 

@@ -332,8 +332,9 @@ def _checked_positions(positions: Any, groups: Groups | None, scale: float) -> F
 def worst_windows(at: Floats, starts: NDArray[np.int64]) -> tuple[SwapWindows, ...]:
     """Windows of consecutive ranks around the least mixed people, the cheapest window of each size.
 
-    People who are mixed about equally well form a class. A window of a class costs the maximum over its people. Classes
-    that do better than another class at every size are left out, since the other class is the worse case.
+    People who are mixed about equally well form a class. A window of a class costs the maximum over its people. Besides
+    the sizes that are tried everywhere a class has its smallest block as a whole, at the cost of its dearest block.
+    Classes that do better than another class at every size are left out, since the other class is the worse case.
     Positions ``at`` the ranks do not decrease in a block, in units of Laplace noise; for ``starts`` see `Prepared`.
     """
     blocks = np.repeat(np.arange(starts.size - 1), np.diff(starts))
@@ -348,23 +349,40 @@ def worst_windows(at: Floats, starts: NDArray[np.int64]) -> tuple[SwapWindows, .
     dearest = np.zeros((people.size, len(sizes)))
     for column, size in enumerate(sizes):
         np.maximum.at(dearest[:, column], kinds.ravel(), least_window_costs(at, blocks, size))
-    return tuple(_window(sizes, dearest[kind], int(people[kind])) for kind in _not_better(dearest))
+    whole = _whole_blocks(at, starts, blocks, kinds.ravel(), people.size)
+    return tuple(
+        _window(sizes, dearest[kind], int(people[kind]), whole[kind]) for kind in _not_better(sizes, dearest, whole)
+    )
 
 
-def _not_better(dearest: Floats) -> list[int]:
+def _whole_blocks(
+    at: Floats, starts: Integers, blocks: Integers, kinds: Integers, count: int
+) -> list[tuple[int, float]]:
+    """Size of the smallest block of each class, and the largest cost of exchanging two people of one of its blocks."""
+    geometry = SwapGeometry(at=at, starts=starts, rebates=np.zeros(starts.size - 1))
+    smallest, cost = np.full(count, at.size), np.zeros(count)
+    np.minimum.at(smallest, kinds, np.diff(starts)[blocks])
+    np.maximum.at(cost, kinds, geometry.block_costs()[blocks])
+    return list(zip(smallest.tolist(), cost.tolist(), strict=True))
+
+
+def _not_better(sizes: list[int], dearest: Floats, whole: list[tuple[int, float]]) -> list[int]:
     """Classes of people, except a class whose costs another class matches or exceeds at every size."""
     far = np.isinf(dearest)
+
+    def is_worse(other: int, kind: int) -> bool:
+        (size, cost), (other_size, other_cost) = whole[kind], whole[other]
+        tried = other_size in sizes  # then its whole block is among the costs compared
+        return bool((dearest[kind] <= dearest[other]).all()) and (tried or (size >= other_size and cost <= other_cost))
+
     kept: list[int] = []
     for kind in np.lexsort((-np.where(far, 0.0, dearest).sum(axis=1), -far.sum(axis=1))).tolist():
-        if not any((dearest[kind] <= dearest[other]).all() for other in kept):
+        if not any(is_worse(other, kind) for other in kept):
             kept.append(kind)
     return kept
 
 
-def _window(sizes: list[int], costs: Floats, people: int) -> SwapWindows:
-    fits = np.isfinite(costs)
-    return SwapWindows(
-        sizes=tuple(size for size, fit in zip(sizes, fits, strict=True) if fit),
-        costs=tuple(costs[fits].tolist()),
-        people=people,
-    )
+def _window(sizes: list[int], costs: Floats, people: int, whole: tuple[int, float]) -> SwapWindows:
+    found = {size: cost for size, cost in zip(sizes, costs.tolist(), strict=True) if math.isfinite(cost)}
+    found.setdefault(*whole)
+    return SwapWindows(sizes=tuple(sorted(found)), costs=tuple(found[size] for size in sorted(found)), people=people)
