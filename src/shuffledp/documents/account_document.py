@@ -1,4 +1,4 @@
-"""Documents of a protocol's privacy loss, worked out without data: promise, bounds on epsilon, every theorem."""
+"""Documents of a protocol's privacy loss, computed without data: promise, bounds on epsilon, theorems."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -212,7 +212,10 @@ def theorems_table(curves: "Sequence[Curve]", caption: str) -> Table:
 
 
 def accounting_section(outcome: "ColumnOutcome") -> Section | None:
-    """Section that draws the promise for more people; None for groups, graphs, and an infinite local loss."""
+    """Section with a chart of the promise for more people.
+
+    None for groups, graphs, and an infinite local loss.
+    """
     from shuffledp.documents.charts.curves import Curves
     from shuffledp.documents.charts.epsilon_charts import band_chart
 

@@ -196,7 +196,7 @@ def _verdict(short: tuple[str, str], finding: Any) -> Iterable[Text]:
 
 
 def _short(finding: Finding, confidence: float) -> tuple[str, str]:
-    """The claim in short, and the attack's result in short."""
+    """Short texts of a claim and of the attack's result."""
     claim, relation = finding.statement.guarantee, finding.statement.kind.relation
     if claim.is_trivial or not isinstance(claim, DSigmaPrivacy | DifferentialPrivacy):
         return f"claimed {claim.type}{': no bound' if claim.is_trivial else ''}", _NOT_AUDITED
@@ -258,7 +258,7 @@ def _row(finding: Finding) -> tuple[Cell, ...]:
 
 
 def _traced(found: Any) -> tuple[str, str]:
-    """Claimed chance of telling an order, and the limits that tracers (reports that can be followed) show."""
+    """Claimed chance of recognizing an order, and the limits by tracers (reports that can be followed)."""
     least, most = (f"{limit:.3f}" for limit in found.success_limits)
     claimed = in_digits(found.claimed, "at most", digits=3)
     return f"claimed chance of telling an order <= {claimed}", f"tracers: {least} to {most}{_could_not(found)}"

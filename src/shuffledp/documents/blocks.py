@@ -188,7 +188,7 @@ class Bars(Block):
 
 @dataclass(frozen=True, slots=True)
 class Picture(Block):
-    """A chart in its place on a page; ``has_files`` says whether it is also written as a file."""
+    """A chart in its place on a page; ``has_files`` is whether it is also written as a file."""
 
     chart: "Chart"
     has_files: bool = True

@@ -1,4 +1,4 @@
-"""Comparisons in words: differences with intervals, whom they are about, and how many were counted."""
+"""Comparisons in words: differences with intervals, the people concerned, and the comparisons' number."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace

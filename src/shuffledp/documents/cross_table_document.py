@@ -61,7 +61,7 @@ def cross_on_terminal(estimate: CrossTable, scale: Scale) -> Iterator[Block] | N
 
 
 def _on_terminal(estimate: CrossTable, scale: Scale, *, with_ends: bool) -> Table:
-    """Shares of all people with margins, and with intervals if asked for."""
+    """Table of the shares of all people with margins, and with intervals if ``with_ends``."""
     names = estimate.categories
     cells, margins = (_plain(each, scale, with_ends=with_ends) for each in (estimate, estimate.margins))
     rows = np.array(cells[: len(names[0]) * len(names[1])]).reshape(len(names[0]), -1).tolist()
@@ -92,14 +92,14 @@ def _cells(estimate: Estimate, scale: Scale) -> list[Cell]:
 
 
 def _plain(estimate: Estimate, scale: Scale, *, with_ends: bool) -> list[str]:
-    """Texts of the estimates, with intervals if asked for."""
+    """Texts of the estimates, with intervals if ``with_ends``."""
     columns = zip(estimate.estimate, estimate.lower, estimate.upper, strict=True)
     numbers = [[scale.plain(each, unit=False) for each in row] for row in columns]
     return [f"{middle} ({low} to {high})" if with_ends else middle for middle, low, high in numbers]
 
 
 def _missing(estimate: CrossTable, write: Callable[..., str]) -> str:
-    """A sentence about the share of people who did not answer; "" where these are not counted."""
+    """Sentence on the share of people who did not answer; "" if such people are not counted."""
     cells = len(estimate.categories[0]) * len(estimate.categories[1])
     if len(estimate.target) == cells:
         return ""

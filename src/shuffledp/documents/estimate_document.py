@@ -41,7 +41,7 @@ _DRAWN = ("Standard error", "Drawn")
 
 
 def estimates_section(outcome: ColumnOutcome) -> Section:
-    """Meaning, picture and table of the estimates; on a terminal the first rows."""
+    """Section with the meaning, picture and table of the estimates; on a terminal only the first rows."""
     blocks = (
         *told(wide_intervals(outcome.release.estimate), role=Role.DANGER),
         Text(" ".join(_sentences(outcome, scale_of(outcome.release))), on=PAGE),
@@ -244,7 +244,7 @@ def _every_error(release: Release, kinds: tuple[NDArray[np.float64], ...]) -> tu
 
 
 def effective_size(people: int, sampling: float, both: float) -> float:
-    """Size of an unrandomized sample with the same error, since the variance falls as 1/n."""
+    """Size of an unrandomized sample with an equal error, since variances fall as 1/n."""
     return people * (sampling / both) ** 2 if both > 0 else float(people)
 
 
@@ -273,7 +273,7 @@ def _bars(release: Release, kinds: tuple[NDArray[np.float64], ...]) -> Iterable[
 
 
 def beside_section(outcome: ColumnOutcome) -> Section | None:
-    """Section on the error beside other methods with the same loss; None without a trusted curator."""
+    """Section that compares the error with other methods at the same loss; None without a trusted curator."""
     section, people = outcome.column.randomizer, outcome.model.num_senders
     curator = outcome.column.curator(outcome.model, outcome.release.statements[0])
     if curator is None:

@@ -44,7 +44,7 @@ class EstimateForm:
         return None
 
     def chart(self, column: str, *, name: str = "estimates", model: LocalModel | None = None) -> Chart | None:
-        """Picture of the estimate of a column; None without one. The ``model`` is that of the reports."""
+        """Picture of a column's estimate from reports of ``model``; None for a form without a picture."""
         return rows_chart(self.estimate, self.scale, column, name=name, model=model)
 
     @property
@@ -54,7 +54,7 @@ class EstimateForm:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Names of the answers that are crossed; empty without a cross table."""
+        """Names of the crossed columns; empty without a cross table."""
         return ()
 
 
@@ -101,7 +101,7 @@ class CrossTableForm(EstimateForm):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Names of both answers."""
+        """Names of the two crossed columns."""
         names: tuple[str, ...] = self.estimate.columns
         return names
 

@@ -1,4 +1,4 @@
-"""The way of the data in words: answers in, reports out, and what was removed between."""
+"""The way of the data in words: answers read, answers removed, and reports released."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -79,7 +79,7 @@ def _where(danger: str) -> Medium:
 
 
 def stage_section(stage: str, outcome: ColumnStage, file: str) -> Section:
-    """Result of a single stage for one private column."""
+    """Section with the result of a single stage for one private column."""
     done = {"randomize": "randomized", "shuffle": "shuffled"}[stage]
     each = outcome.column.randomizer.randomizer().model.num_messages
     what = f"{outcome.num_reports:,} reports"
@@ -92,7 +92,7 @@ def stage_section(stage: str, outcome: ColumnStage, file: str) -> Section:
 
 
 def written_task(file: str, *, needs_table: bool) -> Document:
-    """Next steps with a new task file."""
+    """Document of the next steps with a new task file."""
     table = " --input PEOPLE.csv" if needs_table else ""
     said = f"Written: {file}. What it promises, and how far it errs: shuffledp plan {file}{table}"
     return Document(sections=(Section(anchor="task", title="", blocks=told(said, role=Role.PATH)),))

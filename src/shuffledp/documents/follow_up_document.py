@@ -26,7 +26,7 @@ def asked_after(column: PrivateColumn) -> str:
 
 
 def asked_in_plan(column: PrivateColumn, standard_error: float) -> Iterable[Block]:
-    """Sentences of a plan on shares among the people asked; nothing where everybody is asked."""
+    """Sentences of a plan on shares among the people asked; none if everybody is asked."""
     if column.after is None:
         return ()
     return told(
@@ -49,7 +49,7 @@ def why_not_among(outcome: ColumnOutcome) -> str:
 
 
 def among_on_page(outcome: ColumnOutcome, *, name: str) -> Iterable[Block]:
-    """Picture of the shares among the people asked, and who they are; nothing where everybody was asked."""
+    """Picture of the shares among the people asked, and who they are; none if everybody was asked."""
     estimate = outcome.release.estimate
     yield from told(asked_after(outcome.column), why_not_among(outcome), on=PAGE)
     if isinstance(estimate, AskedEstimate) and estimate.among_asked is not None:
@@ -59,7 +59,7 @@ def among_on_page(outcome: ColumnOutcome, *, name: str) -> Iterable[Block]:
 
 
 def among_on_terminal(outcome: ColumnOutcome) -> Iterable[Block]:
-    """Table of the shares among the people asked; nothing where everybody was asked."""
+    """Table of the shares among the people asked; none if everybody was asked."""
     estimate = outcome.release.estimate
     if isinstance(estimate, AskedEstimate) and estimate.among_asked is not None:
         among = estimate.among_asked

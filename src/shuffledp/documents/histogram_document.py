@@ -30,7 +30,7 @@ def histogram_on_page(estimate: Histogram) -> Iterator[Block]:
 
 
 def histogram_on_terminal(estimate: Histogram, scale: Scale) -> Iterator[Block]:
-    """The quantiles, and the share of each bin between its edges; many bins are left to the page."""
+    """The quantiles, and the share of each bin between its edges, unless there are too many bins."""
     yield from told(quantiles_in_words(estimate, plain=True), on=TERMINAL)
     bins = len(estimate.edges) - 1
     if bins > _MOST_BINS:

@@ -73,7 +73,7 @@ def entries_table(ledger: Ledger) -> Table:
 
 
 def budget_chart(ledger: Ledger) -> Chart:
-    """Chart of the budget taken after each entry, by the population that lost most."""
+    """Chart of the budget used after each entry, for the population that has used most."""
     shares, taken = [0.0], dict.fromkeys((EVERYBODY, *ledger.terms.populations), 0)
     for entry in ledger.entries.values():
         taken[entry.reserved.population] += entry.charge.squared

@@ -49,7 +49,7 @@ def on_page(outcome: ColumnOutcome) -> Iterator[Section | None]:
 
 
 def compared(outcome: ColumnOutcome) -> Iterator[Section | None]:
-    """Section on what the task compares, if it compares anything."""
+    """Section on the comparisons of the task; none without comparisons."""
     if outcome.comparisons is not None:
         from shuffledp.documents.comparison_document import comparison_section
 

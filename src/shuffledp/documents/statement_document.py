@@ -231,7 +231,7 @@ def _meaning(statement: PrivacyStatement) -> Iterable[Block]:
 
 
 def grounds_of(statements: Sequence[PrivacyStatement]) -> tuple[Block, ...]:
-    """Grounds of the first statement, and the other statements."""
+    """Blocks on the grounds of the first statement, and on the other statements."""
     first, *others = statements
     return (
         _kind(first.kind, _MEANINGS[first.kind]),

@@ -317,7 +317,7 @@ class Guess:
         return percent(self.share, "at most")
 
     def plainly(self, *, several: bool = False) -> str:
-        """The meaning for a person who answered, in words without terms of the field."""
+        """Meaning of the guarantee for a person who answered, in words without terms of the field."""
         answers = "sets of answers" if several else "answers"
         return (
             f"Of two {answers} that a person might have given, a coin toss names the true one half of the time. "
@@ -326,7 +326,7 @@ class Guess:
         )
 
     def in_short(self, *, several: bool = False) -> str:
-        """The meaning on one line."""
+        """Meaning of the guarantee on one line."""
         answers, sets = ("answers", "sets of answers ") if several else ("answer", "")
         return (
             f"Somebody who knows everybody else's {answers} guesses right between two {sets}at most {self.text} of the "

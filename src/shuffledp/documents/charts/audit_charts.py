@@ -39,7 +39,7 @@ class Bar:
 
 
 def loss_and_delta(finding: Finding) -> tuple[float, float]:
-    """Claimed epsilon (at order alpha) and delta; infinite for another kind of claim."""
+    """Claimed epsilon (at order alpha) and delta; an infinite epsilon for other kinds of claims."""
     claim = finding.statement.guarantee
     if isinstance(claim, DSigmaPrivacy):
         return claim.alpha, claim.delta
@@ -66,7 +66,7 @@ def _about(finding: Finding) -> str:
 
 
 def claims_chart(bars: Iterable[Bar], *, name: str) -> Chart:
-    """Each claim beside the limits that the strongest attack shows; one pair of axes for each unit."""
+    """Chart of claims beside the limits that the strongest attack shows; one pair of axes for each unit."""
     panels: dict[str, list[Bar]] = {}
     for bar in bars:
         panels.setdefault(bar.unit, []).append(bar)
@@ -82,7 +82,7 @@ def claims_chart(bars: Iterable[Bar], *, name: str) -> Chart:
 
 
 def _claims(unit: str, bars: list[Bar]) -> Panel:
-    """The claims in one unit, a row each."""
+    """Panel of the claims in one unit, with a row for each claim."""
     last = 1.12 * max(end for bar in bars for end in (bar.claimed, *bar.shown) if math.isfinite(end))
     return Panel(
         x=Axis(label=unit, ends=(0.0, last)),
@@ -92,7 +92,7 @@ def _claims(unit: str, bars: list[Bar]) -> Panel:
 
 
 def _marks(bar: Bar, row: int, last: float) -> Iterator[Mark]:
-    """The limits of the attack, what it measured, and the claim; an infinite limit ends at the axis."""
+    """Marks of one claim: attack's limits, measured value, and claim; an infinite limit ends at the axis."""
     color, (measured, lower, upper) = "vermilion" if bar.refuted else "green", bar.shown
     yield Spans(at=[row], low=[lower], high=[min(upper, last)], color=color, width=15, strength=0.3)
     if math.isfinite(measured):
@@ -105,7 +105,7 @@ def _marks(bar: Bar, row: int, last: float) -> Iterator[Mark]:
 
 
 def roc_chart(finding: Finding, *, name: str) -> Chart:
-    """True against false positive rate of the attacker, and the area that the claim allows to any attacker."""
+    """Chart of the attacker's true against false positive rates, with the area that the claim allows."""
     return Chart(
         name=name,
         title=f"Right against wrong guesses: {_about(finding)}",
@@ -118,7 +118,7 @@ def roc_chart(finding: Finding, *, name: str) -> Chart:
 
 
 def _rates(finding: Finding) -> Panel:
-    """Panel with the attacker's rates for all events, for the deciding event, and what the claim allows."""
+    """Panel of the attacker's rates for all events and for the deciding event, with the claim's limit."""
     wrong, (epsilon, delta) = np.linspace(0, 1, 401), loss_and_delta(finding)
     top, bottom = _allowed(wrong, epsilon, delta), 1 - _allowed(1 - wrong, epsilon, delta)
     marks: tuple[Mark, ...] = (

@@ -37,7 +37,7 @@ class Axis:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rows:
-    """Rows with names, and perhaps values, in place of a vertical axis; the first row is at height 0."""
+    """Rows with names and optional values in place of a vertical axis; the first row is at height 0."""
 
     names: tuple[str, ...]
     values: tuple[str, ...] = ()
@@ -45,7 +45,7 @@ class Rows:
 
 
 class Mark:
-    """Base of all that is drawn in a panel."""
+    """Base of the marks that a panel shows, such as lines, dots and texts."""
 
     __slots__ = ()
 

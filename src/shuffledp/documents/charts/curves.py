@@ -90,7 +90,7 @@ class Curves:
         theorems: Sequence[Theorem] = THEOREMS,
         best_only: bool = False,
     ) -> "Curves":
-        """Curves of all theorems, from a tenth of the people to a thousand times their number.
+        """Curves of all theorems for numbers of users, from a tenth to a thousand times the people.
 
         With ``best_only`` none is evaluated where another one supersedes it, nor a lower bound where the loss is exact.
         """
@@ -158,7 +158,7 @@ class Curves:
 
     @property
     def is_at_once(self) -> bool:
-        """Whether the protocol's own stated epsilon is below the curves, which leave out bounds that take seconds.
+        """Whether the stated epsilon is below the curves, since curves leave out bounds that take seconds.
 
         Two ways of working out one bound may differ in their last digits.
         """
@@ -260,7 +260,7 @@ class _Family:
         return theorem.epsilon(model, delta=delta)
 
     def _is_worth(self, theorem: Theorem, value: float) -> bool:
-        """Whether the theorem is asked for and can improve the promise or the lower bound."""
+        """Whether a theorem is drawn at a value: with ``best``, only a theorem that may improve a bound."""
         if self.best is None:
             return True
         best = self.best(value)

@@ -119,7 +119,7 @@ def _own(curves: Curves) -> str:
 
 
 def _explained(panel: Panel, curves: Curves) -> Panel:
-    """Panel with a legend above it, in place of a caption, where the dot lies below the line."""
+    """Panel whose label explains a dot below the line; unchanged without such a dot."""
     if not curves.is_at_once or isinstance(panel.y, Rows):
         return panel
     label = f"{panel.y.label}, without the bounds that take seconds; with them, here: {_own(curves)}"
@@ -156,7 +156,7 @@ def _ratio_panel(curves: Curves) -> Panel:
 
 
 def _along(curves: Curves, ratio: NDArray[np.float64], text: str) -> tuple[Note, ...]:
-    """A text above the start of a line; none where the line is empty."""
+    """Text above the start of a line; none for an empty line."""
     places = np.flatnonzero(np.isfinite(ratio))[:1]
     return tuple(Note(text, (curves.values[at], float(ratio[at])), (8, 9), color="blue") for at in places)
 
@@ -180,14 +180,14 @@ def _by_author(theorem: Theorem) -> str:
 
 
 def _ratio(curves: Curves, epsilon: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Ratio of an epsilon to the best lower bound; NaN where it is unknown or not worth drawing."""
+    """Ratio of an epsilon to the best lower bound; NaN where it is unknown or not drawn."""
     with np.errstate(divide="ignore", invalid="ignore"):
         found = np.asarray(epsilon / shown(curves.unreachable), dtype=np.float64)
     return np.where((found <= _HIGHEST_RATIO) & (epsilon < curves.local), np.maximum(found, 1.0), math.nan)
 
 
 def here(x: Axis, y: Axis, at: tuple[float, float], text: str, *, withdrawn: bool) -> tuple[Mark, ...]:
-    """A dot with a line down to the axis and a text; the dot is hollow if ``withdrawn``."""
+    """Marks at the protocol's own value: a dot, hollow if ``withdrawn``, a line to the axis, and a text."""
     (first, last), (bottom, _) = x.ends or (1.0, 1.0), y.ends or (1.0, 1.0)
     is_right = math.log(at[0] / first) > math.log(last / first) / 2
     inner, edge = ("paper", "blue") if withdrawn else ("blue", "paper")
@@ -200,7 +200,7 @@ def here(x: Axis, y: Axis, at: tuple[float, float], text: str, *, withdrawn: boo
 
 
 def _panel(curves: Curves, who: str, *, withdrawn: bool = False, by_theorem: bool = True) -> Panel:
-    """Panel with a thick curve for the statement, thin curves for theorems if asked for, and their names."""
+    """Panel with a thick curve for the statement; with ``by_theorem`` thin curves and names of theorems."""
     values, largest = curves.values, curves.tallest
     least = min([largest / _LEAST, *(float(np.nanmin(shown(curve.epsilon))) for curve in curves.drawn)])
     ends = (least / 1.3, largest * _HEADROOM)
@@ -253,7 +253,7 @@ def _names(curves: Curves, *, by_theorem: bool) -> tuple[Name, ...]:
 
 
 def _within(curves: Curves, values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Values of a curve, with NaN where they are far above the local loss and so useless."""
+    """Values of a curve, with NaN far above the local loss, where they are useless."""
     return np.where(values <= curves.local * _HEADROOM, shown(values), math.nan)
 
 

@@ -28,7 +28,7 @@ _LEADING_NUMBER = re.compile(r"[^\w.+-]*([+-]?\d+(?:\.\d+)?)")
 def rows_chart(
     estimate: Estimate, scale: Scale, column: str, *, name: str = "estimates", model: LocalModel | None = None
 ) -> Chart:
-    """A dot and a line for each estimate; only the largest if there are too many to read.
+    """Chart with a dot and a line for each estimate, or for some estimates if there are too many.
 
     The ``model`` is that of the reports, without which exact intervals that hold for all rows together are not known.
     """

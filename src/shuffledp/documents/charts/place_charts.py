@@ -111,7 +111,7 @@ def target_drawn(
     people: Integers,
     unshuffled_error: Floats,
 ) -> PlacesDrawn:
-    """One target at all places and for all people, with the ends of its intervals."""
+    """Drawing of one target at all places and for all people, with the ends of its intervals."""
     targets = len(overall.target)
 
     def of_target(numbers: Floats) -> Floats:
@@ -193,7 +193,7 @@ def place_charts(drawn: PlacesDrawn, name: str = "places") -> tuple[Chart, ...]:
 
 
 def rows_chart(panels: Sequence[PlacesDrawn], title: str, caption: str) -> Chart:
-    """One panel per target, with a row for each region; for reports that stay in their region."""
+    """Chart with a panel per target and a row for each region; for reports that stay in their region."""
     first = panels[0]
     caption = f"Lines: {first.intervals}. Dashed: the estimate for everybody. {caption}".rstrip()
     description = (
@@ -241,7 +241,7 @@ def _around(low: float, high: float, share: float) -> tuple[float, float]:
 
 
 def _line(drawn: PlacesDrawn, at: Floats) -> Panel:
-    """A line along one coordinate, in bands of its intervals."""
+    """Panel with a line along one coordinate, in bands of the estimates' intervals."""
     order = np.argsort(at, kind="stable")
     x, ends = at[order], _around(at.min(), at.max(), 0.05)
     bands = [Band(x=x, low=drawn.low[order], high=drawn.high[order], strength=0.22)]
@@ -262,7 +262,7 @@ def _overall(x: Sequence[float], y: Sequence[float]) -> Line:
 
 
 def _map(drawn: PlacesDrawn, at: Floats) -> Panel:
-    """A map: latitude upward if the columns are latitude and longitude, else the first column to the right."""
+    """Panel with a map: latitude upward for coordinates on the globe, else the first column to the right."""
     names = list(drawn.where[0])
     north = int(names[0].lower().startswith("lat"))
     apart = (drawn.estimate - drawn.overall) / np.maximum(drawn.error, 1e-300)
@@ -282,7 +282,7 @@ def _map(drawn: PlacesDrawn, at: Floats) -> Panel:
 
 
 def _ordered(drawn: PlacesDrawn) -> Panel:
-    """All places side by side, in ascending order of estimates."""
+    """Panel with all places side by side, in ascending order of estimates."""
     order = np.argsort(drawn.estimate, kind="stable")
     x, ends = np.arange(order.size), (-1.0, float(order.size))
     marks: list[Mark] = [Spans(at=x, low=drawn.low[order], high=drawn.high[order], upright=True, share=0.6, **_THICK)]
@@ -362,7 +362,7 @@ def every_place(
 
 
 def folded(table: Table, what: str, file: str) -> Fold:
-    """Table that is folded away where it is long, and cut where it is very long.
+    """Table that is folded if it is long, and cut if it is very long.
 
     ``what`` names its rows, and ``file`` holds all of them.
     """

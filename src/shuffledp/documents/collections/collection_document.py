@@ -157,7 +157,7 @@ def _question(column: Column) -> str:
 
 
 def _limits(column: Column, model: LocalModel) -> str:
-    """Limits of a question: most ticks that count, and the earlier answer that it needs; "" without either."""
+    """Limits of a question: largest number of ticks, and the required earlier answer; "" without either."""
     ticks = f"at most {count_of(model.at_most, 'tick', 'ticks')}" if isinstance(model, TicksModel) else ""
     after = column.after
     asked = "" if after is None else f'asked after "{printable(after.column)} = {printable(after.answer)}"'
@@ -247,7 +247,7 @@ def handed_in_document(collection: Collection, refused: int) -> Document:
 
 
 def next_steps(collection: Collection, file: Path, *, registered: bool = False) -> tuple[Block, ...]:
-    """Next steps with the written files of a collection, which mixes have already if it is ``registered``."""
+    """Next steps with the written files of a collection; if ``registered``, mixes have the files already."""
     parties = "both parties" if collection.issuer is None else "all three parties"
     parties = "all parties" if collection.further_shufflers else parties
     page, sent = collection.page, f"Send it to {parties}"

@@ -38,7 +38,7 @@ _LONGEST_REASON = 1000
 
 
 def published_document(collection: Collection, results: Sequence[Result], promised: Sequence[str]) -> Document:
-    """Document of a collection's results: the newest first, then the earlier ones that it corrects.
+    """Document of a collection's results: the newest first, then the earlier results that it corrects.
 
     Args:
         collection: the collection.

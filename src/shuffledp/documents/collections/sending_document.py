@@ -36,7 +36,7 @@ _STEPS = {
 def sent_document(
     collection: Collection, *, stored: int, refused: Sequence[str], left_out: int = 0, simulated: bool = False
 ) -> Document:
-    """The number of reports that the shuffler stored, and the reasons why it refused others."""
+    """Document on the number of reports that the shuffler stored, and the reasons for refused reports."""
     models = [(column.label, column.randomizer.randomizer().model) for column in collection.task.columns]
     losses = "; ".join(f"{of}: {each.kind}, epsilon0 = {in_digits(each.epsilon0, 'exactly')}" for of, each in models)
     for_show = DEMONSTRATION * collection.demonstration

@@ -150,7 +150,7 @@ def open_local_document(collection: Collection, folder: Path) -> Document:
 
 
 def page_checked_document(page: WebPage, collection: Collection | None, *lines: str) -> Document:
-    """Document after a check: the right page is served, and what the collection inside it promises.
+    """Document after a check: the right page is served, and the promise of the collection inside it.
 
     Args:
         page: address and digest.
@@ -202,7 +202,7 @@ def sum_offer(terms: "SurveyTerms", *, invited: bool, local: bool = False) -> tu
 
 
 def sum_options(terms: "SurveyTerms", *, local: bool = False) -> str:
-    """Sentence on the options by which the same survey is asked as a sum."""
+    """Sentence on the options of the command that turn the survey into a sum."""
     sums = "--sum" + " --fakes 0" * (terms.fakes is None)
     return f"For that give --mix URL {sums} in place of --local." if local else f"For that add {sums} to the command."
 

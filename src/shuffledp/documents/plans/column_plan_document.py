@@ -49,7 +49,7 @@ class ColumnPlanDocument:
 
     @property
     def rounding(self) -> str:
-        """Error by rounding to a grid, in words; "" where nothing is said of it."""
+        """Error by rounding to a grid, in words; "" by default."""
         return ""
 
     def what_to_expect(self) -> str:

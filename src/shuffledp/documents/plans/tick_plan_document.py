@@ -44,7 +44,7 @@ class TickPlanDocument(ColumnPlanDocument):
         return Text(f"{alone} {best.way} would err {less:.1%} less, and lose {in_digits(best.local, 'exactly')} alone.")
 
     def further(self) -> Iterable[Block]:
-        """All ways of asking, with a curator, at the same central loss."""
+        """Table of all ways of asking, beside a trusted curator, at the same central loss."""
         rows, curator = [], self.column.curator
         if curator is not None:
             rows.append(("trusted curator", f"{curator.standard_error:.3g}", *(NOTHING,) * 3))

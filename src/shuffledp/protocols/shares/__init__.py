@@ -1,4 +1,4 @@
-"""Additive shares: sums from messages that are each uniform alone, through imperfect or separate shuffles.
+"""Additive shares: sums from messages, each uniform by itself, through imperfect or separate shuffles.
 
 The names are listed in ``__init__.pyi``; each is imported when it is first used.
 """

@@ -6,7 +6,7 @@ from shuffledp.protocols.family import Described, Family, ShufflerKind, TaskPart
 
 
 def _worst(num_users: int, imperfection: float) -> ShuffleModel:
-    """Worst shuffle with this imperfection."""
+    """Model of the worst shuffle with this imperfection."""
     return shares.ImperfectShuffleModel(num_users=num_users, imperfection=imperfection, construction="assumed")
 
 

@@ -58,7 +58,7 @@ def places_section(outcome: ColumnOutcome) -> Section | None:
 
 
 def _drawn(outcome: ColumnOutcome, regional: Regional, scale: Scale) -> tuple[list[PlacesDrawn], str]:
-    """Charts of the drawn targets, chosen without a look at estimates, with a note that names them.
+    """Charts of the drawn targets, and a note that names the targets; the choice ignores estimates.
 
     The note is "" if all targets are drawn.
 

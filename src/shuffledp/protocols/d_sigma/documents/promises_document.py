@@ -37,7 +37,7 @@ def promised(promises: Promises) -> Iterator[Block]:
 
 
 def chance_at_most(chance: float) -> str:
-    """Upper bound on a chance in percent; 100% where it is nearly certain."""
+    """Upper bound on a chance in percent; 100% for a nearly certain event."""
     return "100%" if chance > _CERTAIN else percent(chance, "at most")
 
 

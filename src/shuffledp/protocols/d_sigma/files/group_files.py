@@ -57,7 +57,7 @@ class GroupFiles(FamilyFiles):
         raise InputDataError(f"groups cannot be made from {', '.join(groups.public_columns)}: {reason}")
 
     def with_households(self, around: Around | None, households: tuple[Integers, ...]) -> Around | None:
-        """Groups with their households, for a plan of the chances that households are found."""
+        """Groups with their households, for a plan of the chances of finding a household."""
         return replace(around, households=households) if isinstance(around, Grouping) else around
 
     def shuffled(

@@ -52,7 +52,7 @@ def read_pilot(task: Task, path: Path, folder: Path, progress: Progress | None =
 
 
 def _has_answers(path: Path, column: Column) -> bool:
-    """Whether the file has the private column, after a check that it has the public columns.
+    """Whether the file has the private column; the file must have all public columns.
 
     A file without a public column, or with a column twice, is refused.
     """

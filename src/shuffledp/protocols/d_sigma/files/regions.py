@@ -294,7 +294,7 @@ def cells_of(
 
 
 def _shown(centers: Floats, people: Integers, average: float, reach: float, metric: str) -> Integers:
-    """Cells with enough people, and cells near to a cell with enough people, the fullest cells first."""
+    """Cells with enough people, and cells near to such a cell, the fullest cells first."""
     enough = people >= _FEWEST * average
     large = centers[enough]
     near = [(distances(np.broadcast_to(each, large.shape), large, metric) <= reach).any() for each in centers]

@@ -235,7 +235,7 @@ def _power(values: NDArray[np.complex128], times: int) -> NDArray[np.complex128]
 
 
 def _window(kinds: list[tuple[_ShiftLaw, Floats]]) -> tuple[int, int]:
-    """First and last place of the sum of losses; beyond either, the probability is below 1e-15 (Chernoff)."""
+    """First and last place of the sum of losses; each tail outside has probability below 1e-15 (Chernoff)."""
     whole = sum(law.place * law.times for law, _ in kinds)
     inner = [np.arange(-law.place, law.place + 1) for law, _ in kinds]
     means = [float(masses @ at) for (_, masses), at in zip(kinds, inner, strict=True)]

@@ -182,7 +182,7 @@ def distinct_rows(columns: Floats) -> tuple[Floats, Integers]:
 
 
 def _first_true(holds: Callable[[Integers], NDArray[np.bool_]], low: Integers, high: Integers) -> Integers:
-    """First number from ``low`` on that meets a monotone condition, for each place; else ``high``."""
+    """Smallest number for each place, from ``low`` on, that meets a monotone condition; else ``high``."""
     while (open_ := low < high).any():
         middle = (low + high) // 2
         held = holds(np.where(open_, middle, 0))

@@ -75,12 +75,12 @@ def least_displacement(
 def least_displaced(
     *, groups: Groups, alpha: float, delta: float | None = None, order: str | ArrayLike = "auto"
 ) -> SlotShuffler:
-    """Shuffler of `least_displacement`."""
+    """Shuffler that `least_displacement` chooses."""
     return least_displacement(groups, alpha, delta, order=order).shuffler
 
 
 def check_choice(*, alpha: float, delta: float | None) -> None:
-    """Refuse parameters that are invalid for any groups."""
+    """Refuse parameters that are invalid whatever the groups are."""
     validate.nonnegative(alpha=alpha)
     if delta is not None:
         validate.open_probability(delta=delta)
@@ -92,7 +92,10 @@ def _spendable(alpha: float, delta: float | None) -> float | None:
 
 
 def _sorts(groups: Groups, alpha: float, delta: float | None, order: NDArray[np.int64]) -> dict[str, SlotShuffler]:
-    """Noisy sorts by name, simpler gaps first; Laplace noise with refined gaps only if no remainder is spent."""
+    """Noisy sorts by name, simpler gaps first.
+
+    Laplace noise with refined gaps is tried only if no remainder is spent.
+    """
     spent = _spendable(alpha, delta)
     kinds: dict[str, tuple[str, str, float | None]] = {"laplace": ("laplace", "adaptive", spent)}
     if delta is not None:
@@ -121,7 +124,7 @@ def _why(best: str, found: Mapping[str, float], groups: Groups) -> str:
 
 
 def mean_displacement(shuffler: SlotShuffler, *, seed: int = 0) -> float:
-    """Mean number of ranks that a report moves, over simulated draws; the same for the same seed.
+    """Mean number of ranks that a report moves, over simulated draws; equal for equal seeds.
 
     Args:
         shuffler: it is prepared if it is not yet.

@@ -31,7 +31,9 @@ class SizedLoss(Described):
 
 
 def losses_by_size(shuffler: SlotShuffler, *, delta: float, releases: int = 1) -> tuple[SizedLoss, ...]:
-    """Losses of a shuffler's groups by their size, the smallest first; empty if each person is a group.
+    """Losses of a shuffler's groups by their size, the smallest first.
+
+    Empty if each person is a group.
 
     Each group's losses are added up over the releases exactly, and the worst group is taken last: large groups lose
     far less than the pure loss says, and less than its multiples.

@@ -223,7 +223,7 @@ def mixing_of(
 
 
 def _kind(shuffler: SlotShuffler) -> str:
-    """Name of the shuffle, with its noise or distance if that is not the default."""
+    """Name of the shuffle, with its noise or distance unless it is the default."""
     model, distance = shuffler.prepare().model, _distance_of(shuffler)
     named = getattr(model, "noise", None) or (distance if distance != _KENDALL else None)
     return model.kind if named is None else f"{model.kind} ({named})"
@@ -234,7 +234,7 @@ def _distance_of(shuffler: SlotShuffler) -> str:
 
 
 def _quantile(values: Integers, counts: Integers, share: float) -> int:
-    """Quantile: the least value such that values up to it make at least this share of the counts."""
+    """Weighted quantile: smallest value up to which the counts add up to at least this share."""
     order = np.argsort(values, kind="stable")
     passed = np.cumsum(counts[order])
     return int(values[order[np.searchsorted(passed, math.ceil(share * passed[-1]))]])

@@ -54,7 +54,7 @@ class HouseholdOdds(Described):
     common_median: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """All fields, as a dictionary; without the two about a common answer where they are None."""
+        """Dictionary of all fields, without the fields on a common answer where they are None."""
         return without_none(without_none(super(HouseholdOdds, self).to_dict(), "common"), "common_median")
 
 

@@ -41,7 +41,7 @@ class Spread(Described):
 
     @classmethod
     def of(cls, each: Floats, *, coarse: bool = False) -> "Spread":
-        """Quantiles of a number for each person, rounded to a person whose number is larger.
+        """Largest number, 90% quantile and median over people, rounded up to some person's number.
 
         Where the numbers tell of something that is not public they are ``coarse``: two digits, rounded up, as on pages.
         """
@@ -105,7 +105,7 @@ class Promises(Described):
     common: dict[str, Spread] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
-        """All fields, as a dictionary; without ``common`` where it is empty."""
+        """Dictionary of all fields, without ``common`` where it is empty."""
         found = super(Promises, self).to_dict()
         return found if self.common else {key: value for key, value in found.items() if key != "common"}
 

@@ -76,7 +76,7 @@ class Wanted(Described):
 
     @property
     def hides(self) -> bool:
-        """Whether a requirement is given that keeps alpha small, because people must be hidden."""
+        """Whether some requirement is about hiding people, which keeps alpha small."""
         return not (self.slot_chance is None and self.epsilon is None and self.household is None)
 
 
@@ -125,7 +125,7 @@ def can_be_hidden(shuffler: SlotShuffler, epsilon0: float, chance: float) -> NDA
 
 
 def _hidden_by_all(size: ArrayLike, epsilon0: float) -> NDArray[np.float64]:
-    """Chance of naming a report that is hidden fully among all people of a block of this size."""
+    """Chance of naming a report that all people of a block of this size hide fully."""
     odds = math.exp(2 * epsilon0)
     return np.asarray(odds / (odds + np.asarray(size, dtype=np.float64) - 1))
 

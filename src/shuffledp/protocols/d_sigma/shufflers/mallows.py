@@ -86,7 +86,7 @@ class MallowsShuffleModel(SlotShuffleModel):
     pure_alpha: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """All keys, but ``pure_alpha`` where there is none."""
+        """Dictionary of all keys, without ``pure_alpha`` if it is None."""
         return without_none(super(MallowsShuffleModel, self).to_dict(), "pure_alpha")
 
     @property
@@ -241,7 +241,7 @@ class MallowsShuffler(SlotShuffler):
         per_block: bool,
         delta: float | None = None,
     ) -> None:
-        """Refuse parameters that cannot be combined, without the groups."""
+        """Check that the parameters can be combined, before any groups are known."""
         validate.one_of(DISTANCES, distance=distance)
         if (alpha is None) == (concentration is None):
             given = "neither" if alpha is None else "both"

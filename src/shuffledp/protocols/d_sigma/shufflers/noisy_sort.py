@@ -174,7 +174,7 @@ class NoisySortShuffler(SlotShuffler):
 
     @staticmethod
     def check(*, alpha: float | None, noise: str, spacing: str, delta: float | None, has_groups: bool = True) -> None:
-        """Refuse parameters that cannot be combined, without the groups."""
+        """Check that the parameters can be combined, before any groups are known."""
         validate.one_of(NOISES, noise=noise)
         validate.one_of(SPACINGS, spacing=spacing)
         if alpha is None:

@@ -34,7 +34,9 @@ def name_household(
     source: RandomSource | None,
     progress: Callable[[int, int | None], None],
 ) -> Naming | None:
-    """Audit by naming over half of the household with the largest stated chance; None without a statement.
+    """Audit by naming over half of the household with the largest stated chance.
+
+    None without a statement.
 
     The attacker knows all answers, which are those that make the household stand out, and the law of the shuffle.
 

@@ -50,7 +50,10 @@ class Pilot:
         return self.grouping.groups.own.astype(np.float64)[:, None]
 
     def features(self, section: GroupsSection) -> Integers | None:
-        """Public columns not used for groups, as category numbers, shape (people, columns); None without any."""
+        """Public columns not used for groups, as category numbers, shape (people, columns).
+
+        None without any.
+        """
         others = [name for name in self.public.columns if name not in section.public_columns]
         coded = [_coded(np.asarray(self.public[name])) for name in others]
         kept = [column for column in coded if 1 < column.max(initial=0) + 1 <= _MOST_CATEGORIES]

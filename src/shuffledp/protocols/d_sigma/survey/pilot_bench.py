@@ -151,7 +151,7 @@ class Bench:
         return found
 
     def _placement(self, stars: list[Integers]) -> Floats:
-        """Share of simulated shuffles in which each slot that the attacker looks at held the person's own report."""
+        """Share of simulated shuffles in which each slot looked at held the person's own report."""
         people, there = np.arange(len(self.neighbors))[:, None], self.neighbors >= 0
         found = np.zeros(self.neighbors.shape)
         for star in stars:
@@ -170,7 +170,10 @@ class Bench:
     def boosted(
         self, tried: Tried, groupings: dict[float | None, Grouping], orders: dict[float | None, Integers]
     ) -> Tried:
-        """Result with the learning error lambda of gradient boosting added; for both ends and undominated settings."""
+        """Result with the learning error lambda of gradient boosting added.
+
+        Only for both ends and undominated settings.
+        """
         setting = tried.setting
         if not self.can_boost or (tried.dominated and tried.is_ours):
             return tried

@@ -169,7 +169,9 @@ def _first_rounds(shuffler: RandomWalkShuffler, num_rounds: int) -> Ways:
 
 
 def most_exposed(shuffler: RandomWalkShuffler) -> int:
-    """Person whose report ends where the fewest other reports are expected; in large graphs the first person.
+    """Person whose report ends where the fewest other reports are expected.
+
+    In large graphs the first person.
 
     Of those who are not known to collude.
     """

@@ -79,7 +79,7 @@ class Schedule(Described):
     def drawn(
         cls, num_users: int, num_rounds: int, *, offline: float, rule: str, source: RandomSource | None = None
     ) -> Self:
-        """Random schedule in which each person is offline in each round with a chance, independently.
+        """Random schedule: each person is offline in each round with chance ``offline``, independently.
 
         Args:
             num_users: 1 or more.

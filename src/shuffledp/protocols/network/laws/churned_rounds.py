@@ -107,7 +107,7 @@ class ChurnedRound:
 
     @property
     def num_entries(self) -> int:
-        """Number of products to move one law by a round."""
+        """Number of multiplications that move one law by a round."""
         return 3 * self.num_users + (int(self.walked.neighbors.size) if isinstance(self.walked, Graph) else 0)
 
     def transposed_transition(self) -> Any:

@@ -179,7 +179,7 @@ def _chance(each: AnyRound, walking: Floats, slots: int) -> float:
 
 
 def _enough(each: AnyRound, walking: Floats, part: float, guess: int) -> int:
-    """Fewest slots of one round, searched from the previous round's number."""
+    """Fewest slots of one round with a small enough chance of a surplus, searched from ``guess``."""
     if _chance(each, walking, guess) > part:
         return next(more for more in itertools.count(guess + 1) if _chance(each, walking, more) <= part)
     while guess > 1 and _chance(each, walking, guess - 1) <= part:

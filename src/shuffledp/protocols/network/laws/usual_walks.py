@@ -1,4 +1,4 @@
-"""Walks on a typical random regular graph: an estimate of how alike positions are, and no bound.
+"""Walks on a typical random regular graph: estimated likeness of positions, without a bound.
 
 Around nearly everybody such a graph is a tree for as far as walks spread that have not mixed. So what a law has more
 than the uniform one is about the chance p_t to be back at the root of the infinite tree after t rounds,
@@ -65,7 +65,10 @@ def _extremes(people: int, degree: int, num_rounds: int) -> tuple[float, float]:
 
 
 def _from_squares(people: int, degree: int, num_rounds: int, swept: int) -> tuple[float, float]:
-    """Estimated excess of the worst law and deficit of a typical law, from mean squares in each half of a walk."""
+    """Estimated excess of the worst law and deficit of a typical law, from mean squares.
+
+    The squares are of each half of a walk.
+    """
     first = min(num_rounds // 2, swept)
     second = min(num_rounds - first, swept)
     back = _returns(degree, 2 * second + 2)

@@ -101,7 +101,7 @@ class Walk(WalkRules):
         return float((1 - self.dropout) ** self.num_rounds)
 
     def check_walk(self) -> None:
-        """Refuse fields that are out of range, or do not go together.
+        """Refuse fields that are out of range, or contradict each other.
 
         Raises:
             InvalidParameterError: if so.
@@ -231,7 +231,7 @@ class WalkFacts(Walk, Positions):
         return reports if self.added is not None and self.added.own else self.dummy_model
 
     def check_facts(self) -> None:
-        """Refuse facts that are out of range, or do not go together.
+        """Refuse facts that are out of range, or contradict each other.
 
         Raises:
             InvalidParameterError: if so.

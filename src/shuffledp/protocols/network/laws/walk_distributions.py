@@ -211,7 +211,7 @@ def people_of(graph: Ways) -> int:
 
 
 def _walked(laws: Floats, graphs: Sequence[AnyRound], laziness: float, dropout: float) -> Floats:
-    """Position laws after these rounds; one law, or one in each column."""
+    """Position law after these rounds; for several laws, one in each column."""
     validate.probability(laziness=laziness, dropout=dropout)
     for matrix in transitions(graphs):
         laws = one_round(matrix, laws, laziness)
@@ -230,7 +230,7 @@ def one_round(matrix: Any, laws: Floats, laziness: float) -> Floats:
 
 
 def transitions(graphs: Sequence[AnyRound]) -> Iterator[Any]:
-    """Transition matrix of each round, made once for each of a few repeated graphs."""
+    """Transition matrix of each round; matrices of a few repeated graphs are reused."""
     made: dict[int, Any] = {}
     for each in graphs:
         if id(each) not in made:

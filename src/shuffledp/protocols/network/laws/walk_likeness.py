@@ -109,7 +109,7 @@ def mean_overlaps(laws: Floats, arriving: Floats | None = None) -> Floats:
 
 
 def _compare_plainly(of_places: Floats, arriving: Floats, found: Floats) -> None:
-    """Compute the mean overlaps of laws given in columns."""
+    """Write the mean overlaps of laws, given in columns, into ``found``."""
     for person in range(found.size):
         reached = of_places[:, person] > 0
         inverse = arriving[person] / of_places[reached, person]
@@ -118,7 +118,7 @@ def _compare_plainly(of_places: Floats, arriving: Floats, found: Floats) -> None
 
 
 def _compare(of_places: Floats, arriving: Floats, found: Floats) -> None:
-    """Compute the mean overlaps in compiled code, a few people at a time."""
+    """Write the mean overlaps into ``found`` by compiled code, a few people at a time."""
     places, people = of_places.shape
     overlaps = np.empty((_AT_ONCE, people))
     for first in range(0, people, _AT_ONCE):

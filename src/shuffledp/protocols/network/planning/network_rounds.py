@@ -332,7 +332,7 @@ def _past_the_least(above: Callable[[int], float], low: int, middle: int, high: 
 
 
 def _between(above: Callable[[int], float], low: int, rounds: int) -> int:
-    """Fewest rounds between a number that is too small and a number that is enough, by secants or halves."""
+    """Fewest rounds between ``low``, too few, and ``rounds``, enough, by secants or halves."""
     halve = False
     while rounds - low > 1:
         one, other = above(low), above(rounds)

@@ -255,7 +255,10 @@ class _Typical:
         return epsilon_of(account(ProtocolModel(local=self.local, shuffle=model), delta=self.delta).guarantee)
 
     def fewest(self, enough: float) -> int | None:
-        """Fewest rounds with an epsilon of at most ``enough``; None if twice the mixing rounds are too few."""
+        """Fewest rounds with an epsilon of at most ``enough``.
+
+        None if twice the mixing rounds are too few.
+        """
         last = 2 * self.mixed
         if self.epsilon(last) > enough:
             return None

@@ -1,4 +1,4 @@
-"""Churn in a plan: absences while reports walk, the gate's promise, and when it may open."""
+"""Churn in a plan: absences while reports walk, the gate's promise, and the rounds until it opens."""
 
 from dataclasses import dataclass
 
@@ -56,7 +56,7 @@ class PlannedChurn(Described):
 
     @property
     def is_unknown(self) -> bool:
-        """Whether positions are unknown, without a gate and a record of attendance."""
+        """Whether positions are unknown, since there is neither a gate nor a record of attendance."""
         return self.gate is None and self.recorded is None
 
     @property

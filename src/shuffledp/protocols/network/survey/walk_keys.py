@@ -60,7 +60,7 @@ class GraphKeys:
     sha256: str | None = None
 
     def check_graph(self) -> None:
-        """Refuse a table without exactly one of graph and overlay, and keys that do not fit it."""
+        """Refuse a table with both or neither of graph and overlay, and keys that do not fit."""
         if (self.graph is None) == (self.overlay is None):
             given = "neither" if self.graph is None else "both"
             raise InvalidParameterError(
@@ -74,7 +74,7 @@ class GraphKeys:
         self._check_source()
 
     def _check_source(self) -> None:
-        """Refuse seeds and digests that do not go with an overlay, a random graph or files."""
+        """Refuse seeds and digests that do not fit an overlay, a random graph or files."""
         if self.overlay is not None:
             for name in ("graph_seed", "sha256"):
                 if getattr(self, name) is not None:

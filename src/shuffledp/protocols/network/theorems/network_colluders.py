@@ -92,7 +92,7 @@ class _BesideColluders(ReducedToUniform):
         return smallest_below(at, level=delta, limit=highest, tolerance=TOLERANCE)
 
     def at_precision(self, model: ProtocolModel, walks: "WalkFacts", precision: Precision) -> Curve:
-        """Curve of delta: the smallest of the hidings' bounds and the local bound, at each epsilon."""
+        """Curve of delta: at each epsilon the smallest of the hidings' bounds and the local bound."""
         mixed = [
             (each, [_crowd_curve(model, crowd, precision) for crowd in each.crowds]) for each in self.hidings(walks)
         ]

@@ -115,7 +115,7 @@ class NetworkConstantPattern(WalkTheorem):
         return np.asarray(np.minimum(np.min([local, *fast], axis=0) + charges, local))
 
     def trust(self, model: ProtocolModel) -> tuple[Trust, ...]:
-        """Trust assumptions of walks on unlimited links, though links may be watched."""
+        """Trust assumptions of walks on unlimited links, without the assumption of unwatched links."""
         return tuple(each for each in super().trust(model) if each is not Trust.UNOBSERVED)
 
     def _applying(self, base: ProtocolModel, delta: float) -> list[Theorem]:
@@ -124,7 +124,7 @@ class NetworkConstantPattern(WalkTheorem):
         return [each for each in applying if each.id not in superseded]
 
     def _solved(self, model: ProtocolModel, delta: float) -> tuple[float, tuple[str, ...]]:
-        """Least epsilon with at most delta for walks and charge together, with the theorems' remarks.
+        """Least epsilon at which walks and charge together need at most delta, with the theorems' remarks.
 
         The charge grows with epsilon. So whatever the walks without limits have at delta less the charge of some
         epsilon is enough if it is no more than that epsilon; and then so it is for the charge of what was found.
@@ -175,7 +175,7 @@ def charge_of(model: ProtocolModel, overflow: float, epsilon: float, *, times: i
 
 
 def counted(walks: "WalkFacts") -> float:
-    """Chance of a surplus to charge for; behind a gate, the largest that the gate allows."""
+    """Charged chance of a surplus; behind a gate, the largest chance that the gate allows."""
     return walks.overflow if walks.gate is None else walks.gate.overflow
 
 

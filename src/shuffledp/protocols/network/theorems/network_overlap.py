@@ -90,7 +90,7 @@ class ReducedToUniform(WalkTheorem):
 
     @abstractmethod
     def at_precision(self, model: ProtocolModel, walks: "WalkFacts", precision: Precision) -> Curve:
-        """Curve of delta: the smallest of the bounds and the local bound, at each epsilon."""
+        """Curve of delta: at each epsilon the smallest of the theorem's bounds and the local bound."""
 
     def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
         """Delta at this epsilon: the smallest of the theorem's bounds and the local delta."""
@@ -184,7 +184,7 @@ class NetworkOverlap(ReducedToUniform):
         return super().delta(model, epsilon=epsilon)
 
     def at_precision(self, model: ProtocolModel, walks: "WalkFacts", precision: Precision) -> Curve:
-        """Curve of delta: the smallest of the three bounds and the local bound, at each epsilon."""
+        """Curve of delta: at each epsilon the smallest of the three bounds and the local bound."""
         arriving, people = walks.survival, walks.num_users
         mixtures = [(each.exposed, mixture_curve(model, people, each, precision)) for each in _hidings(walks)]
         near = mixture_curve(

@@ -112,7 +112,7 @@ def _digits(delta: float) -> int:
 def _bound(
     model: ProtocolModel, walks: "WalkFacts", families: list[tuple[ReportLaw, ...]], digits: int, epsilon: float
 ) -> float:
-    """Delta: the bound for good allocations of reports, plus the chance of bad ones times the local delta."""
+    """Delta: bound for good allocations of reports, plus chance of bad allocations times local delta."""
     weights, bad = _allocated(walks, digits)
     found = min((max(_replaced(weights, law, epsilon) for law in laws) for laws in families), default=1.0)
     return min(1.0, (found + bad * LocalOnly().delta(model, epsilon=epsilon)) * (1 + 1e-12))

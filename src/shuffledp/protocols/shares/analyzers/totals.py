@@ -32,7 +32,7 @@ class TotalAnalyzer:
         return people if self.statistic == "mean" else 1
 
     def possible(self, people: int) -> tuple[float, float] | None:
-        """Least and largest statistic of these people's answers, where intervals end; None without ``ends``."""
+        """Least and largest possible statistic of these people, where intervals end; None without ``ends``."""
         if self.ends is None:
             return None
         least, most = (people / self.unit(people) * end for end in self.ends)

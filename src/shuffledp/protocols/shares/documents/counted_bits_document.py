@@ -41,7 +41,7 @@ class SumPlanDocument(ColumnPlanDocument):
         )
 
     def advice(self) -> Text:
-        """Warning that the randomizers beside the protocol have another loss."""
+        """Warning that the randomizers shown beside the protocol have a different loss."""
         if len(self.column.options) == 1:
             return Text("There is no randomizer for such answers to stand beside it.", on=DETAIL)
         return Text(

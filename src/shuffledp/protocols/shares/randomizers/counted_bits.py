@@ -99,7 +99,7 @@ class CountedBitsModel(BitSumModel):
 
 
 class CountedBits(RangeRandomizer):
-    """Randomizer for sums and means from counted bits, with the privacy of fair coins and little harm by liars.
+    """Randomizer for sums and means from counted bits: fair coins give privacy, and liars do little harm.
 
     The range is cut into ``value_bits`` steps, r of them. A number is rounded up or down to u whole steps, so that it
     is right on average, and the person sends u ones, r - u zeros and ``coins`` fair coins, each a message of its own,

@@ -77,7 +77,7 @@ class ImperfectShuffleModel(ColludingShuffleModel):
         return self.num_users * self.messages_per_round
 
     def swap_windows(self) -> tuple[SwapWindows, ...]:
-        """Swap window of all honest people, at the cost of the imperfection; none for several messages.
+        """Swap window of all honest people, whose cost is the imperfection; empty for several messages.
 
         The imperfection is the cost of exchanging any two.
         """

@@ -66,7 +66,7 @@ class ParallelShuffleModel(ShuffleModel):
 
     @property
     def messages_per_round(self) -> int:  # type: ignore[override]
-        """Messages of each user in a round whose order is seen."""
+        """Number of messages of each user in a round whose order is visible."""
         return self.round.messages_per_round
 
     @property
@@ -118,7 +118,7 @@ class ParallelShuffleModel(ShuffleModel):
 
 @dataclass(frozen=True)
 class ParallelShuffler:
-    """Shuffler by rounds: the first messages of all users, then their next ones, and so on.
+    """Shuffler by rounds: the first messages of all users, then their second messages, and so on.
 
     Each round has fresh randomness.
 

@@ -87,7 +87,7 @@ class ProtocolSection(MeanQuestion):
         return super(Question, cls).members()
 
     def within(self, circumstances: Circumstances) -> Self:
-        """Section as part of a task; refuses, before a collection, parameters that cannot be certified there."""
+        """Section as part of a task; parameters that cannot be certified for the task are refused."""
         if circumstances.imperfection is None:
             raise InvalidParameterError(
                 f"{self.title} kind {self.kind!r} must go with a shuffler that hides who sent what, and says how well: "

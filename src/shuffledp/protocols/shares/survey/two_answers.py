@@ -54,7 +54,7 @@ class RangeOrTwoAnswers(Ranged):
         return () if self.categories is None else (self.categories,)
 
     def targets_of(self, column: str) -> tuple[str, ...]:
-        """Name of the row: the column's, with the answer that is counted."""
+        """Name of the row: the column's name, with the counted answer."""
         return (column,) if self.categories is None else (f"{column} = {printable(names_of(self.categories)[1])}",)
 
     def page_fields(self, columns: Sequence[str]) -> list[dict[str, Any]]:
