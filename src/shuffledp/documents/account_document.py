@@ -194,7 +194,7 @@ def _from_to(lower: float, upper: float) -> str:
 
 
 def theorems_table(curves: "Sequence[Curve]", caption: str) -> Table:
-    """Result of each theorem about a protocol, and the fewest users for which it applies."""
+    """Table of theorems about a protocol: each result, and the fewest users for which the theorem applies."""
     rows = []
     for curve in curves:
         theorem = curve.theorem

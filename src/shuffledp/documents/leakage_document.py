@@ -168,7 +168,7 @@ def _guesses(found: TargetExamination, answers: tuple[str, ...]) -> Iterable[Blo
 
 
 def _guessed(guess: BestGuess, answers: tuple[str, ...]) -> str:
-    """The best guess with equally good ones, or their number."""
+    """The best guess with equally good guesses, or the number of equally good guesses."""
     every = (guess.guess, *guess.tied)
     names = [answers[number] if number < len(answers) else str(number) for number in every]
     return " or ".join(names) if len(names) <= _MOST_TIED else f"{names[0]} or {len(names) - 1} others"
@@ -390,5 +390,5 @@ def _gained(found: Vulnerability, *, counts_right: bool) -> str:
 
 
 def _before(found: Vulnerability) -> str:
-    """Words before a number, such as "at most"; "" for an exact one."""
+    """Words before a number, such as "at most"; "" for an exact number."""
     return "" if found.kind is Kind.EXACT else f"{found.kind.relation} "

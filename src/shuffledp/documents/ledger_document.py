@@ -191,7 +191,7 @@ def _counted(ledger: Ledger) -> str:
 
 
 def _next(ledger: Ledger, total: Charge) -> Iterator[str]:
-    """Sentence on how many more releases like the last one fit."""
+    """Sentence on the number of further releases, like the last release, that still fit."""
     last = next((each for each in reversed(ledger.entries.values()) if each.state != "void"), None)
     if last is None or ledger.is_exceeded:
         return
@@ -210,7 +210,7 @@ def _populations(ledger: Ledger) -> Iterator[Block]:
 
 
 def _orders(ledger: Ledger) -> Iterator[Block]:
-    """Sentence on each loss about the order inside groups; these have no cap, and add up."""
+    """Sentence on each loss about the order inside groups; such losses have no cap, and add up."""
     for groups, alpha in ledger.orders.items():
         yield from told(
             f"Of the order inside groups {groups[:12]} all releases lose alpha = {in_digits(alpha, 'at most')}."

@@ -1,4 +1,4 @@
-"""Origin of a result in words, and means to check that it is of the same task, without data."""
+"""Origin of a result in words, and means to check the task of a result without data."""
 
 import platform
 from collections.abc import Iterable, Iterator, Mapping
@@ -60,7 +60,7 @@ def model_section(model: ProtocolModel) -> Section:
 
 
 def task_section(task: Column | Task) -> Section:
-    """All parameters of a task, and the means to check that it is the same one."""
+    """Section with all parameters of a task, and the means to check that a task is the same."""
     blocks = (Beside((_parameters("Fixed beforehand", task), tuple(_versions(task, {}))), on=PAGE),)
     return Section(anchor="audited_task", title="The task", blocks=blocks)
 

@@ -26,7 +26,7 @@ _LONGEST_NAME = 40
 
 @dataclass(frozen=True, slots=True)
 class Results(Block):
-    """Displayed numbers, each with name and interval, and a note on omitted ones."""
+    """Displayed numbers, each with name and interval, and a note on omitted numbers."""
 
     title: str
     rows: tuple[tuple[str, str, str], ...]

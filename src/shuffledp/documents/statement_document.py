@@ -92,7 +92,7 @@ def statement_document(statement: PrivacyStatement) -> Document:
 
 
 def with_share(document: Document, share: str) -> Document:
-    """The document, with its promise marked as a ``share`` of a larger one; unchanged for ""."""
+    """Document with its promise marked as a ``share`` of a larger promise; unchanged for ""."""
     promise = document.promise
     if promise is None:
         return document

@@ -207,7 +207,7 @@ def forgotten_document(states: Sequence[tuple[str, str, str]]) -> Document:
 
 
 def status_document(collection: Collection, status: Mapping[str, object]) -> Document:
-    """Document on whether a collection is open and enough people have answered, but not how many."""
+    """Document on the state of a collection, and whether answers are enough, without their number."""
     enough = "at least" if status["at_least_minimum"] else "fewer than"
     phase = _PHASES.get(str(status["phase"]), "in a state that is not known here")
     if collection.analyzer.fetches and status["phase"] == "closed":

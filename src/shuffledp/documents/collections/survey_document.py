@@ -169,7 +169,7 @@ def page_checked_document(page: WebPage, collection: Collection | None, *lines: 
 
 
 def survey_status_document(collection: Collection, status: Mapping[str, object], *next_: str) -> Document:
-    """Document on whether a survey is open and enough have answered, and the next steps; never how many."""
+    """Document on the state of a survey and the next steps, without the number of answers."""
     return status_document(collection, status).followed_by(Section(anchor="next", title="", blocks=told(*next_)))
 
 

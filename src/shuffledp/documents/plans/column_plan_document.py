@@ -133,7 +133,7 @@ def _options(column: ColumnPlan) -> Table:
 
 
 def _beside(column: ColumnPlan) -> str:
-    """Note that other randomizers' losses leave out a slow bound that the task's own loss uses; "" if not."""
+    """Note that other randomizers' losses leave out a slow bound that the task's own loss uses; else ""."""
     costly = {each.id for each in SHARP_THEOREMS if each.is_costly}
     if len(column.options) == 1 or column.statements[0].basis.theorem not in costly:
         return ""

@@ -31,7 +31,7 @@ class DeFinettiAttack:
         self.num_rounds = int(num_rounds)
 
     def infer(self, view: View, side_information: SideInformation) -> NDArray[np.int64]:
-        """Likeliest answer of each person; the smallest one on ties.
+        """Likeliest answer of each person; on ties the smallest answer.
 
         Args:
             view: of randomized response, with slots; in which slot of a group a report lies is not looked at.

@@ -98,7 +98,7 @@ class NeighborhoodBayes:
         self.prior = prior
 
     def infer(self, view: View, side_information: SideInformation) -> NDArray[np.int64]:
-        """Likeliest answer of each person; the smallest one on ties.
+        """Likeliest answer of each person; on ties the smallest answer.
 
         Args:
             view: of randomized response, with or without slots.

@@ -198,7 +198,7 @@ def _alone(mixing: Mixing) -> Text:
 
 
 def _table_of_shuffles(outcome: ColumnOutcome, mixing: Mixing, section: GroupsSection) -> Table:
-    """Table that compares no shuffle, this shuffle and a uniform one."""
+    """Table that compares no shuffle, this shuffle and a uniform shuffle."""
     uniform, unit = number(mixing.displacement_uniform), section.unit_of_distances
     lines = [
         ("Mean distance in the order, in ranks", "0", number(mixing.displacement), uniform),

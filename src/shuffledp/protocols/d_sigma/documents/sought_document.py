@@ -1,4 +1,4 @@
-"""Settings that meet given requirements, in words: the choice, the impossible ones, and the task lines."""
+"""Settings that meet given requirements, in words: the choice, impossible settings, and task lines."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -253,7 +253,7 @@ def _blamed(sought: GroupsSought) -> str:
 
 
 def _gap(each: Sought) -> float:
-    """Ratio of the least alpha that preservation needs to the largest that hiding allows."""
+    """Ratio of the least alpha for preservation to the largest alpha for hiding."""
     high = min(each.limits.at_most.values(), default=1.0)
     return max(each.limits.at_least.values(), default=0.0) / high
 

@@ -46,7 +46,9 @@ def common_answer_delta(people: int, targets: int, epsilon0: float, epsilon: flo
 
 
 def common_answer_epsilon(people: int, targets: int, epsilon0: float, delta: float) -> float:
-    """Upper bound on epsilon at ``delta``, at most k epsilon0; the arguments are those of `common_answer_delta`.
+    """Upper bound on epsilon at ``delta``, at most k epsilon0.
+
+    The arguments are those of `common_answer_delta`.
 
     Example:
         >>> round(common_answer_epsilon(300, 1, 0.5, 1e-6), 3)

@@ -67,7 +67,9 @@ def kendall_profile(window: int, concentration: float, *, releases: int = 1) -> 
 
 
 def kendall_divergences(window: int, concentration: float) -> Floats:
-    """Renyi divergences at `ORDERS` of one release; the arguments are those of `kendall_profile`.
+    """Renyi divergences at `ORDERS` of one release.
+
+    The arguments are those of `kendall_profile`.
 
     At order l: concentration C(g, 2) + (log Z((2 l - 1) concentration) - log Z(concentration)) / (l - 1), with Z the
     sum over all orders of exp(-concentration * inversions).

@@ -78,7 +78,10 @@ def laplace_profile(distances: ArrayLike, *, releases: int = 1, steps: int = STE
 
 
 def laplace_divergences(distances: Floats) -> Floats:
-    """Renyi divergences at `ORDERS` of one release of a Laplace sort; the arguments are those of `laplace_profile`."""
+    """Renyi divergences at `ORDERS` of one release of a Laplace sort.
+
+    The arguments are those of `laplace_profile`.
+    """
     orders = ORDERS[:, None]
     shifts, counts = np.unique(distances, return_counts=True)
     with np.errstate(over="ignore"):
@@ -225,7 +228,7 @@ def _spectrum(laws: list[_ShiftLaw], size: int) -> NDArray[np.complex128]:
 
 
 def _power(values: NDArray[np.complex128], times: int) -> NDArray[np.complex128]:
-    """Integer power by squaring, which is quicker than numpy's for complex numbers."""
+    """Integer power by squaring, quicker than numpy's power for complex numbers."""
     found = values if times & 1 else np.ones_like(values)
     while times := times >> 1:
         values = values * values

@@ -378,7 +378,7 @@ def _groups_within(key: str, value: float, points: Floats, metric: str) -> Group
 
 
 def _other_reaches(key: str, own: float, people: int) -> list[float]:
-    """Radii or numbers of neighbors to compare with, without the given one and without duplicates."""
+    """Distinct radii or numbers of neighbors to compare with ``own``, without ``own``."""
     if key == "radius":
         return [own * factor for factor in _FACTORS_OF_REACH] if 0 < own < math.inf else []
     others = {max(1, min(round(own * factor), people - 1)) for factor in _FACTORS_OF_REACH}

@@ -98,7 +98,7 @@ class Limits(Described):
 
     @property
     def alpha(self) -> float | None:
-        """Recommended alpha: the largest that hides people, else the smallest that keeps places; None if none fits.
+        """Recommended alpha: the largest that hides people, else the smallest that keeps places; else None.
 
         Where any alpha does, as of a central epsilon that reports have without a shuffle, it is the largest tried.
         """
@@ -325,7 +325,7 @@ def _stay_margins(groups: Groups, share: float, shuffler: SlotShuffler, draws: i
 
 
 def _with_margin(make: Make, alpha: float | None, excess: Callable[[SlotShuffler, int], Floats]) -> float | None:
-    """First alpha, in steps of 1% up from the given one, that meets a requirement by three standard errors.
+    """First alpha, from ``alpha`` up in steps of 1%, that meets a requirement by three standard errors.
 
     After 30 steps without such an alpha, the last one; None stays None.
 

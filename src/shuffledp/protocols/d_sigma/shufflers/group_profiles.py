@@ -168,7 +168,7 @@ def _capped(profile: LossProfile, other: LossProfile) -> LossProfile:
 
 
 def _worst_pairs(thetas: Floats, widths: Integers) -> list[tuple[float, int]]:
-    """Pairs of concentration and window, without the pairs that another pair matches or exceeds in both."""
+    """Pairs of concentration and window, without pairs that another pair matches or exceeds in both."""
     kept: list[tuple[float, int]] = []
     for theta, width in sorted(set(zip(thetas.tolist(), widths.tolist(), strict=True)), reverse=True):
         if not kept or width > kept[-1][1]:
@@ -257,7 +257,10 @@ def _largest_scale(
 
 
 class KendallScales:
-    """Concentrations of Kendall-Mallows shuffles at which windows are within (alpha, delta), each searched for once."""
+    """Largest concentrations at which windows of a Kendall-Mallows shuffle are within (alpha, delta).
+
+    Each is searched for once.
+    """
 
     def __init__(self, alpha: float, delta: float) -> None:
         self._budget = alpha, delta

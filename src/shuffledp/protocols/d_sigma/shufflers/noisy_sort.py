@@ -266,7 +266,7 @@ class NoisySortShuffler(SlotShuffler):
         return (laplace_laws if self.noise == "laplace" else gaussian_laws)(*self._placed())
 
     def _placed(self) -> tuple[Groups, Integers, Floats, NDArray[np.bool_]]:
-        """Groups, the order, the positions of its ranks, and which groups reach into several blocks."""
+        """Groups, order, positions of the ranks, and mask of the groups that reach into several blocks."""
         groups, prepared = _given(self.groups), self.prepare()
         found = windows(groups, prepared.order)
         is_cut = crossing(prepared.starts, found.first, found.last)

@@ -145,7 +145,7 @@ class Exploration(Described):
 
 
 def is_dominated(one: Tried, among: Exploration) -> bool:
-    """Whether another setting is as good, up to noise, in hiding and in learning, and clearly better in one."""
+    """Whether another setting hides and learns as well, up to noise, and does one clearly better."""
     hidden, moved = among.found_out(one), max(_NOISE, among.learned_error)
 
     def beats(other: Tried) -> bool:

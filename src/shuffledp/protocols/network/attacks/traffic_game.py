@@ -50,7 +50,7 @@ def _messages(before: Integers, after: Integers, people: int) -> LinkCounts:
 
 
 def _envelopes(shuffler: RandomWalkShuffler) -> tuple[LinkCounts, ...]:
-    """Traffic on links with slots, which depends on public graphs and on no walk."""
+    """Traffic on links with slots, known from public graphs without any walk."""
     found = []
     rounds = graphs_of_rounds(shuffler.graph, shuffler.num_rounds)
     for matrix, slots in zip(transitions(rounds), shuffler.slots or (), strict=True):

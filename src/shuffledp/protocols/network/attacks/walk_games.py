@@ -300,7 +300,7 @@ def trace_walks(shuffler: RandomWalkShuffler, *, source: RandomSource) -> Intege
 
 
 class SightingReader:
-    """Scorer of sightings, which are the first sender and round of each report at a colluder.
+    """Scorer of sightings: the first sender and round of each report at a colluder.
 
     They recognize a report that they have seen before. Who receives a report from its owner in the first round knows
     whose it is.

@@ -86,7 +86,7 @@ def check_numbers_of_slots(slots: Sequence[int]) -> None:
 
 
 def surplus_chance(graph: Graphs | Overlay | ChurnedWays, slots: Sequence[int], *, laziness: float = 0.0) -> float:
-    """Upper bound on the chance that a link has too few slots in any round; 1 at most.
+    """Upper bound, at most 1, on the chance that a link has too few slots in any round.
 
     Args:
         graph: one graph, or one for each round, or an overlay, on which nothing is lost; with a schedule of who is

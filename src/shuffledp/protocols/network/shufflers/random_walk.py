@@ -1,4 +1,4 @@
-"""Network shuffling: people pass reports on to random neighbors, and hand in what they hold at the end.
+"""Network shuffling: people pass reports on to random neighbors, and finally hand in the held reports.
 
 References:
     Liew, Takahashi, Takagi, Kato, Cao, Yoshikawa, "Network Shuffling: Privacy Amplification via Random Walks", SIGMOD

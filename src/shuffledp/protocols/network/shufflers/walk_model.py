@@ -76,7 +76,7 @@ class RandomWalkShuffleModel(WalkFacts, ColludingShuffleModel):
         return f"{released:,} reports{handed_in} released."
 
     def position_windows(self) -> tuple[SwapWindows, ...]:
-        """Swap window of all people, if no report is lost; exchanging two of them costs gamma_t.
+        """Swap window of all people, if no report is lost; an exchange of two people costs gamma_t.
 
         It holds given how many reports each person holds.
 
@@ -103,7 +103,7 @@ class RandomWalkShuffleModel(WalkFacts, ColludingShuffleModel):
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """Remarks on the assumptions about people who pass reports on, and on the privacy without them."""
+        """Remarks on the assumptions about relays, and on the privacy if the assumptions fail."""
         two_sides = (
             "The graph is bipartite and nobody is lazy: the number of rounds shows on which side a report began. "
             "A laziness above 0 mixes the sides.",

@@ -45,7 +45,7 @@ _ROUND_UP = 1 + 1e-12
 
 
 class _BesideColluders(ReducedToUniform):
-    """Base of theorems about colluders; subclasses state how reports are hidden from them.
+    """Base of theorems about colluders; subclasses state the ways in which reports are hidden.
 
     The least bound over the hidings of a subclass is taken.
     """

@@ -148,7 +148,7 @@ def _least_overlap(local: LocalModel, num_users: int, epsilon: float, delta: flo
 
 
 def _of_overlap(local: LocalModel, num_users: int, overlap: float) -> ProtocolModel:
-    """Model of walks of which only the mean overlap is known."""
+    """Model of walks with a known mean overlap, and no other known fact."""
     network: Any = ShuffleModel.members()["network"]
     shuffle = network(
         num_users=num_users,

@@ -1,4 +1,4 @@
-"""Laplace delays that devices draw themselves: what is promised of an order of arrival that nobody shuffles."""
+"""Laplace delays drawn by devices: the promise about the order of arrival, without a shuffler."""
 
 import math
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from shuffledp.randomness.sources import RandomSource, resolve_source
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LaplaceDelays:
-    """Laplace offsets in whole ticks, for devices that send at a broadcast hour plus an offset of their own.
+    """Laplace offsets in whole ticks, for devices that send at a broadcast hour plus their own offset.
 
     Nobody can send before the hour was broadcast, and no buffer can wait for ever: an offset of more than ``longest``,
     either way, is drawn again. The hour is broadcast ``longest`` before it, and the buffer closes ``skew + longest``
@@ -62,12 +62,12 @@ class LaplaceDelays:
 
     @property
     def imperfection(self) -> float:
-        """Factor between the chances of what is seen before and after an exchange, "gamma", in nats; 0 or more."""
+        """Imperfection "gamma" in nats: bound on the log-ratio of a view's chances by an exchange; 0 or more."""
         return math.nextafter(2 * self.skew / self.scale, math.inf) if self.skew else 0.0
 
     @property
     def remainder(self) -> float:
-        """Remainder beside that factor, delta1, from 0 to 1."""
+        """Remainder delta1 beside the imperfection, from 0 to 1."""
         skew, longest, more = (ticks / self.scale for ticks in (self.skew, self.longest, self.longest + 1))
         lost = math.expm1(skew) / (math.expm1(longest) + math.expm1(more))
         return lost * (2 - lost) * (1 + 1e-12)  # by more than the few roundings can have taken away

@@ -16,7 +16,7 @@ def largest_square(scale: float, dimension: int) -> float:
 
 
 def scale_of(square: int, dimension: int) -> float:
-    """Largest length at which rounding always leaves a vector with a squared length of at most ``square``.
+    """Largest length whose vectors always have a squared length of at most ``square`` after rounding.
 
     Example:
         >>> round(scale_of(22184, 1000), 2)
@@ -26,7 +26,7 @@ def scale_of(square: int, dimension: int) -> float:
 
 
 def rounded_in_pairs(vectors: NDArray[np.float64], *, square: int, source: RandomSource) -> NDArray[np.int64]:
-    """Vectors rounded to whole numbers, equal to the given ones on average, of squared length at most ``square``.
+    """Vectors rounded to whole numbers, unbiased, with a squared length of at most ``square``.
 
     Of each coordinate y let a = floor(|y|), f = |y| - a, w = 2a + 1: rounding it up adds w to the squared length a^2.
     Two coordinates i, j that are not whole are taken at a time. With t+ = min(w_i (1 - f_i), w_j f_j) and t- =

@@ -198,7 +198,7 @@ class ProtocolSection(MeanQuestion):
 
     @property
     def most_people(self) -> int:
-        """Number of people planned for, which no release may exceed."""
+        """Largest number of people in a release: the planned number."""
         return int(self.randomizer().model.num_users)
 
 

@@ -135,7 +135,7 @@ class VectorSumSection(HostedSection):
         return self.largest_norm**2 / (self.dimension + 2)
 
     def alternatives(self) -> dict[str, type[Question]]:
-        """Empty dictionary, as no other randomizer takes vectors of these lengths."""
+        """Empty dictionary, since no other randomizer fits vectors of these lengths."""
         return {}
 
     @classmethod

@@ -66,7 +66,7 @@ def fewest_coins(shift: int, epsilon: float, delta: float) -> int:
 
 
 def _largest_difference(coins: int, shift: int, epsilon: float) -> int:
-    """Smallest count whose probability with the shift exceeds exp(epsilon) times that without the shift.
+    """Smallest count that is over exp(epsilon) times as likely with the shift as without the shift.
 
     It is found by bisection.
 

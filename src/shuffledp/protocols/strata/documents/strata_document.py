@@ -70,7 +70,7 @@ def strata_sections(outcome: ColumnOutcome) -> Iterable[Section]:
 
 
 def strata_plan_section(plan: StrataPlan, section: StratifiedSection, num_users: int) -> Section:
-    """Section on the strata of an input (or the smallest possible one), with expected errors by region."""
+    """Section on the strata of an input, or on the smallest possible stratum, with expected errors."""
     if plan.largest is None or plan.num_strata is None or plan.fewest is None:
         said = [
             f"Each {section.words} is shuffled by itself. What is stated here is for a smallest stratum of "

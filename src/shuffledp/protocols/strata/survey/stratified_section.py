@@ -67,7 +67,7 @@ class StratifiedSection(ShufflerSection):
         return self.weight is not None
 
     def check(self, column: "Column") -> None:
-        """Refuse strata from columns that are not public, or beside messages that add up over all strata."""
+        """Refuse strata from non-public columns, or beside messages that add up over all strata."""
         if {*column.inputs, column.people.id}.intersection(self.made_from.columns):
             raise InvalidParameterError(
                 "by and weight must be public columns, other than the private one and people.id; got "
@@ -111,7 +111,7 @@ class StratifiedSection(ShufflerSection):
         return self.shuffler(around)
 
     def require_planned(self, column: "Column", num_users: int, around: Any = None) -> None:
-        """Refuse planned strata with fewer people in one than the smallest batch."""
+        """Refuse planned strata if a stratum has fewer people than the smallest batch."""
         if isinstance(around, Strata):
             shuffle = self.shuffler(around).model(num_users)
             self.require_batch(shuffle, around.table, column, planned=True)

@@ -103,7 +103,7 @@ class StrataUpper(Theorem):
         return np.asarray(np.min(found, axis=0) if self.kind.promises else np.max(found, axis=0))
 
     def _applying(self, model: ProtocolModel, delta: float) -> list[Theorem]:
-        """Theorems that apply to the smallest stratum, without superseded ones."""
+        """Theorems that apply to the smallest stratum, without superseded theorems."""
         if not _is_stratified(model):
             return []
         smallest = _smallest(model)
@@ -113,7 +113,7 @@ class StrataUpper(Theorem):
 
 
 class StrataLower(StrataUpper):
-    """Lower bound for strata: the largest lower bound for the smallest stratum, which holds for all strata."""
+    """Lower bound for strata: the largest lower bound for the smallest stratum, valid for all strata."""
 
     id = "strata-lower"
     citation = "lower bounds for the people of the smallest stratum"
