@@ -91,7 +91,7 @@ def make_survey(num_people: int = 20_000, *, seed: int = 0) -> Survey:
 
 
 def write_survey(folder: Path, *, people: int = 20_000) -> tuple[Path, Path]:
-    """Paths of the task file and the survey file, after writing ``task.toml`` and ``survey.csv``."""
+    """Write ``task.toml`` and ``survey.csv`` to a folder, and return the paths of both files."""
     survey = make_survey(people)
     answers = folder / "survey.csv"
     with answers.open("w", newline="", encoding="utf-8") as file:

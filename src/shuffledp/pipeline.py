@@ -47,7 +47,7 @@ class Release(Saved):
         object.__setattr__(self, "statements", Statements(self.statements))
 
     def __str__(self) -> str:
-        """Text of at most twelve lines, with a note on what it leaves out. The note says how to print the rest."""
+        """Text of at most twelve lines, with a note on how to print the lines left out."""
         statements = Statements(self.statements)
         danger, promised = statements.danger.splitlines(), statements.listed("release.statements").splitlines()
         lines, room = str(self.estimate).splitlines(), _MOST_LINES - 1 - len(danger) - len(promised)
@@ -137,7 +137,7 @@ class Pipeline:
 
     @property
     def in_numbers(self) -> "Pipeline":
-        """Same pipeline with numbers of categories as input in place of the categories, as attacks choose them."""
+        """Pipeline with category numbers as input, which attacks choose, in place of categories."""
         return replace(self, randomizer=getattr(self.randomizer, "in_numbers", self.randomizer))
 
     def model(self, num_users: int) -> ProtocolModel:
@@ -173,7 +173,7 @@ class Pipeline:
         return self.analyze(view, delta=delta, seeded=source.reproducible, trust=(Trust.OPERATOR,))
 
     def analyze(self, view: View, *, delta: float, seeded: bool = False, trust: tuple[Trust, ...] = ()) -> Release:
-        """Release from a view: the analyst's part alone, that is, estimate and guarantees.
+        """Release from a view, made by the analyst alone: estimate and guarantees.
 
         Args:
             view: what came from the shuffler.
@@ -245,7 +245,7 @@ class Pipeline:
         )
 
     def _counted(self, model: ProtocolModel) -> ProtocolModel:
-        """Same protocol, with the number of senders who may be fake."""
+        """Model of the protocol with the number of senders who may be fake."""
         fakes = model.shuffle.num_honest - 1 if self.fakes is None else self.fakes
         return model.with_fakes(fakes, among_colluders=self.fakes_collude)
 
@@ -272,7 +272,10 @@ class Pipeline:
 
 
 class _SeenLabels:
-    """Labels seen in the parts of a view so far. Only where all reports of a view have different labels."""
+    """Labels seen so far in the parts of a view, to refuse a label that appears twice.
+
+    Only views whose labels must all differ are checked.
+    """
 
     def __init__(self) -> None:
         self._seen: NDArray[np.bool_] | None = None
@@ -289,7 +292,10 @@ class _SeenLabels:
 
 
 def _require_everybody(model: ProtocolModel, num_reports: int) -> None:
-    """Refuse a view whose number of people differs from the model's, since the promise would not hold for it."""
+    """Refuse a view whose number of reports does not fit the number of people in the model.
+
+    The promise would not hold for such a view.
+    """
     allowed = model.shuffle.num_reports(model.local.num_messages)
     if num_reports not in allowed:
         how_many = f"{allowed[0]}" if len(allowed) == 1 else f"{allowed[0]} to {allowed[-1]}"
@@ -303,7 +309,10 @@ ORIGIN = "(origin)"  # the name of no report's column
 
 
 class TaggedReports(Reports):
-    """Reports with their original places, to trace the work of any shuffler. It may also hold the places alone."""
+    """Reports with their original places, to trace how any shuffler moves reports.
+
+    It may also hold the places alone.
+    """
 
     __slots__ = ()
 
@@ -314,7 +323,7 @@ class TaggedReports(Reports):
 
     @classmethod
     def tag(cls, reports: Reports) -> "TaggedReports":
-        """Same reports, each with its place as a further column."""
+        """Given reports, with the place of each report as a further column."""
         return cls({**reports.columns, ORIGIN: np.arange(len(reports))}, reports.model, seeded=reports.seeded)
 
     def _joined(self, parts: Sequence[Table]) -> "TaggedReports":

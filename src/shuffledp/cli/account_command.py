@@ -43,7 +43,7 @@ _AT_ONCE = "Found with the bounds that are there at once; those that take second
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownTheorems:
-    """Options of the theorems that are worked out, listed and drawn."""
+    """Options that choose which theorems are computed, listed and drawn."""
 
     table: Annotated[bool, typer.Option("--table", help="List what each theorem gives, or why it does not.")] = False
     published_only: Published = False
@@ -130,7 +130,7 @@ def account(
 
 
 def _about_sharp(found: "Examination", *, sharp: bool) -> str:
-    """Remark that slow bounds may promise less, or why they cannot; "" if there is none."""
+    """Remark that slow bounds may promise a smaller loss, or why they cannot; "" if there is none."""
     from shuffledp.accounting import may_be_sharper, why_not_sharper
 
     share = found.delta / found.releases
@@ -229,7 +229,7 @@ def calibrate(
 
 
 def _found_at_once(model: "ProtocolModel", delta: float) -> "Section":
-    """Remark that bounds which take seconds were left out; empty if they could not promise less."""
+    """Remark that slow bounds were left out; empty if these cannot promise a smaller loss."""
     from shuffledp.accounting import may_be_sharper
     from shuffledp.documents.blocks import told
     from shuffledp.documents.document import Section
@@ -241,7 +241,7 @@ def _found_at_once(model: "ProtocolModel", delta: float) -> "Section":
 def _needed(
     asked: "Asked", half_width: float, target: float | None, honest_fraction: float, *, published_only: bool
 ) -> "tuple[PeoplePlan, ProtocolModel]":
-    """Plan of the people for a wanted error without a task, and the protocol of that many people."""
+    """Plan of the people needed for a wanted error without a task, and the protocol of its best option."""
     from shuffledp.core.local_models import FrequencyModel, MeanModel, ProtocolModel
     from shuffledp.planning import PeoplePlan, fewest_people, people_for
     from shuffledp.randomizers import model_of_kind

@@ -187,7 +187,7 @@ def _run_quietly(asked: Sequence[int]) -> None:
 
 
 def _in_options(message: str) -> str:
-    """Error of the library in terms of the command line's options, if it is about one."""
+    """Error message of the library, with a typed option's name in place of its parameter's name."""
     name, must, rest = message.partition(" must ")
     option = named({**PARAMETERS, "num_users": "users", "orders": "renyi"}.get(name, name))
     if option in {each.partition("=")[0] for each in sys.argv}:

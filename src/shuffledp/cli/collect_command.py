@@ -1,4 +1,4 @@
-"""The commands about a collection: `show` before it begins, `close` while it is open, `fetch` then."""
+"""The commands about a collection, in the order of use: `show`, `close` and `fetch`."""
 
 import asyncio
 from datetime import UTC, datetime
@@ -109,7 +109,7 @@ def close(
 
 
 def _close_at_all(collection: "Collection", body: bytes, client: "httpx.Client") -> list[RemoteProtocolError]:
-    """Errors of hosts that could not be told to close; a single shuffler's error is raised at once."""
+    """Close a collection at all hosts; return errors, but raise the error of a single shuffler."""
     from shuffledp.parties.service.client import answer_to
     from shuffledp.parties.wire.closing import CLOSE_TYPE
 

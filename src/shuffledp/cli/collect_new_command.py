@@ -114,7 +114,7 @@ def new(
 
 
 def _reached(at: AtMixes, services: AtServices) -> AbstractContextManager["Mixes"]:
-    """The mixes, unless services are named, too."""
+    """Context with a connection to the mixes; options that do not fit ``--mix`` are refused."""
     if at.mix is None:
         raise InvalidParameterError("--code, --key and --ca must be left out without --mix.")
     if services != AtServices():

@@ -115,7 +115,7 @@ class Passage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AtMixes:
-    """Options of the mixes that take a collection's answers in, and of what their operators want of registrants."""
+    """Options of the mixes that receive a collection's answers: addresses, codes, key and certificates."""
 
     mix: Annotated[
         list[str] | None,
@@ -136,7 +136,7 @@ class AtMixes:
 
     @contextmanager
     def reached(self) -> "Iterator[Mixes]":
-        """The mixes, each asked for its terms, while this machine is connected to them."""
+        """Context with a connection to the mixes, which have been asked for their terms."""
         from shuffledp.parties.organizer.mix_client import MixClient
         from shuffledp.parties.organizer.registration import Mixes
         from shuffledp.parties.service.client import new_client

@@ -73,7 +73,7 @@ def difference(
 def _inside(
     file: "ReleasedFile", compare: list[str] | None, targets: "list[str] | tuple[()]", value: str | None
 ) -> "tuple[ColumnComparisons, ...]":
-    """Comparisons inside a release: as asked for, else as its task says, else all that fit."""
+    """Comparisons inside a release: the wanted kinds, else the task's kinds, else all kinds that fit."""
     from shuffledp.core.validate import invalid
     from shuffledp.survey.columns import Compared
     from shuffledp.survey.comparisons import inside
@@ -104,7 +104,7 @@ def _apart(
     *,
     same_people: bool,
 ) -> "tuple[ColumnComparisons, ...]":
-    """Differences of one release less another one."""
+    """Differences between two releases: numbers of the first minus numbers of the second."""
     from shuffledp.survey.comparisons import apart
 
     if first.content == second.content:
@@ -118,7 +118,7 @@ def _apart(
 
 
 def _chosen(file: "ReleasedFile", value: str | None) -> "list[ReleasedNumbers]":
-    """All private columns of a release, or the one of this name."""
+    """Private columns of a release: all columns, or only the column with the given name."""
     from shuffledp.core.validate import invalid
 
     chosen = [each for each in file.columns if value in (None, each.column.value)]
@@ -142,7 +142,7 @@ def _require_targets(columns: "list[ReleasedNumbers]", targets: "list[str] | tup
 
 
 def _left_out(columns: "list[list[ReleasedNumbers]]", found: "tuple[ColumnComparisons, ...]") -> list[str]:
-    """Remarks on questions that are not compared, and on words that one release alone has."""
+    """Remarks on questions that are not compared, and on targets that only one of two releases has."""
     from shuffledp.core.text import printable
     from shuffledp.documents.words import listed
 
@@ -159,7 +159,7 @@ def _left_out(columns: "list[list[ReleasedNumbers]]", found: "tuple[ColumnCompar
 
 
 def _remarks(files: "list[ReleasedFile]", *, same_people: bool) -> list[str]:
-    """Remarks on what was claimed, and on a release that promises nothing."""
+    """Remarks on whether the releases have the same people, and on releases made with a seed."""
     claim = "That the same people are in both is claimed here, and nothing shows it." if same_people else ""
     others = ""
     if len(files) == 2 and not same_people:

@@ -104,7 +104,7 @@ class _Wanted:
         return [self._asked_of(each) for each in found]
 
     def _unseen(self, columns: tuple[str, ...]) -> "Asked":
-        """Question for columns of which only the names are known."""
+        """Question for private columns that are known only by name."""
         from shuffledp.survey.task_templates import Asked, columns_and_lists, form_of
 
         form = form_of(self.kind_of(columns[0]) or self.title)
@@ -132,7 +132,7 @@ class _Wanted:
 
 
 def _with_kinds(values: "Sequence[str]", kind: str | None) -> tuple[tuple[str, ...], tuple[str | None, ...]]:
-    """Names of private columns, and the kind of each: the kind behind its colon, else the kind given for all."""
+    """Names of private columns with their kinds, from NAME:KIND or from the kind given for all."""
     from shuffledp.survey.task_templates import kinds_of_one_column
 
     parts, known = [each.rpartition(":") for each in values], kinds_of_one_column()
@@ -144,7 +144,7 @@ def _with_kinds(values: "Sequence[str]", kind: str | None) -> tuple[tuple[str, .
 
 
 def _sum_for(kind: str | None, chosen: str | None, *, of_lists: bool = False) -> str:
-    """Protocol of a sum: the chosen one, the one for lists, one typed at a terminal, or the usual one."""
+    """Protocol of a sum: chosen by an option, by lists as answers, at a terminal, or by default."""
     from shuffledp.survey.task_templates import OF_LISTS, SUMS
 
     if chosen is not None and kind != "sum":
@@ -257,7 +257,7 @@ def _note(output: Path, wanted: _Wanted, asked: "Sequence[Asked]", found: "Seque
 def _write(
     file: Path, wanted: _Wanted, asked: "Sequence[Asked]", found: "Sequence[Found]", answers: Path | None
 ) -> None:
-    """Write the task; from a table, with a number of people and a smallest batch that fit it."""
+    """Write the task file; people and smallest batch fit the table, if one is given without ``--users``."""
     from shuffledp.files.looked_through import fit_of
     from shuffledp.survey.task_templates import task_text
 

@@ -150,7 +150,7 @@ def _check_people(users: int | None) -> None:
 def _household(
     model: "ProtocolModel", household: int | None, agreement: float, *, of_task: int | None, is_plain: bool
 ) -> "HouseholdLeakage | None":
-    """Leakage about a person whose household answers alike; None if neither an option nor the task names one.
+    """Leakage about a person whose household answers alike; None if no household is evaluated.
 
     The task's household is left out where its leakage is not known; that of the option is refused there.
     """
@@ -173,7 +173,10 @@ def _household(
 def _examined(
     model: "ProtocolModel", about: dict[str, Any], *, adversary: str, compare: bool, whole: bool
 ) -> "TargetExamination | Comparison":
-    """Examination of one person's leakage; only the comparison if the rest is unknown and not ``whole``."""
+    """Examination of one person's leakage, or the comparison alone where no examination is supported.
+
+    An unsupported examination is refused if the ``whole`` is wanted.
+    """
     from shuffledp.planning.guaranteed_leakage import compare_guaranteed, examine_guaranteed
 
     try:

@@ -177,7 +177,7 @@ _SCREEN: ContextVar[Screen | None] = ContextVar("screen", default=None)
 
 
 def on_screen(command: Callable[..., None]) -> Callable[..., None]:
-    """The command with the further options of a `Screen`, which holds while the command runs.
+    """Command with the options of `Screen` added, which hold while the command runs.
 
     A parameter whose type is a dataclass of options stands for all of them, in its place.
     """

@@ -57,7 +57,7 @@ class Asked(ProtocolOptions):
 
     @property
     def parameters(self) -> dict[str, float]:
-        """Given parameters of the kind besides epsilon0; refuses missing ones, and ones that the kind does not take."""
+        """Given parameters of the kind, without epsilon0; missing and superfluous parameters are refused."""
         known = parameters_of_kind(self.kind)
         elsewhere = [name for name, required in known.items() if required and name not in PARAMETERS]
         if elsewhere:
@@ -111,12 +111,12 @@ class Asked(ProtocolOptions):
         return () if self.read is None else self._column(self.read).targets
 
     def household(self) -> int | None:
-        """Largest number of people who live together, by the task's [people]; None where it does not say."""
+        """Largest number of people who live together, by the task's [people]; None without such a number."""
         said = None if self.read is None else self.read.people.household
         return said if isinstance(said, int) else None
 
     def share(self, others: str) -> str:
-        """Clause that results are about one of several columns, with ``others`` on the rest; "" for one column."""
+        """Clause that names the column of the results, and then ``others``; "" if there is only one column."""
         if self.read is None or len(self.read.columns) == 1:
             return ""
         return f"About column {self._column(self.read).value!r} alone, {others}"
@@ -199,7 +199,7 @@ def _wrong(option: str, condition: str, value: object) -> InvalidParameterError:
 
 
 def check_people(task: "Task", people: Path | None) -> None:
-    """Refuse a table of people that a task does not need, and a missing one that it needs.
+    """Refuse a table of people if the task needs none, and require one if the task needs it.
 
     Strata are not checked.
     """

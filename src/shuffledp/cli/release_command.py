@@ -312,7 +312,7 @@ def _is_demo(folder: Path) -> bool:
 
 
 def _require_apart(inputs: Sequence[Path], output: Path) -> None:
-    """Refuse an output that is an input, by whatever name, or that lies in a folder of inputs."""
+    """Refuse an output that is one of the inputs, under any name, or lies in an input folder."""
     for taken in inputs:
         try:
             same = output.exists() and output.samefile(taken)

@@ -242,7 +242,7 @@ def _crowd(collection: "Collection", table: Path, client: "httpx.Client", patien
 def answers_typed(
     collection: "Collection", values: Sequence[str], public: Sequence[str], *, ask: bool
 ) -> "CsvInMemory":
-    """Answers of the person at the terminal as a table of one row; missing ones are asked for if needed."""
+    """Table of one row with the answers typed by a person; asks for missing answers if ``ask``."""
     from shuffledp.files.devices import is_asked
 
     columns = collection.task.columns

@@ -1,4 +1,4 @@
-"""The commands that run a collection's parties: `serve shuffler`, `analyzer`, `issuer`, `relay`, and `all` for show."""
+"""The commands that run the parties of a collection: `serve` with a role, or `serve all`."""
 
 import json
 import shutil

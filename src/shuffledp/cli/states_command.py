@@ -1,4 +1,4 @@
-"""The commands about how collections stand: `collect status` at their shufflers, `collect forget` on a party's disk."""
+"""The commands about the state of collections: `collect status` and `collect forget`."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any

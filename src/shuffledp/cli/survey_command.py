@@ -253,7 +253,7 @@ def _mix(collection: "Collection", ca: Path | None, url: str = "") -> "Iterator[
 
 
 def _check_page(survey: "SurveyFolder", collection: "Collection", ca: Path | None) -> None:
-    """Compare the served page with the link; where a third party serves it, say what is needed."""
+    """Compare the served page with the link; the error for a third party's server names the right file."""
     from shuffledp.parties.organizer.page_check import check_page
     from shuffledp.parties.service.client import new_client
     from shuffledp.survey.trusted_parties import serves_page

@@ -51,7 +51,7 @@ class Asking:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Promising:
-    """Options of how many take part, and of what is promised to them."""
+    """Options of the number of participants, and of the promises made to them."""
 
     people: Annotated[int | None, whole("How many will answer, as far as you know; all invited, if left out.")] = None
     epsilon0: Annotated[
@@ -245,7 +245,7 @@ def _asked(question: str | None, asking: Asking) -> "tuple[AskedQuestion, ...]":
 
 
 def _offer_sum(terms: "SurveyTerms", *, invited: bool) -> None:
-    """Offer a far better sum before anything is made, where somebody can be asked; nothing is switched unasked."""
+    """Offer a far more accurate sum at a terminal; raise an error unless reports are confirmed."""
     from shuffledp.documents.collections.survey_document import sum_offer, sum_options
     from shuffledp.documents.document import Document, Section
 

@@ -159,7 +159,7 @@ def _released(
 
 
 def counted_flow(column: Column, shares: Sequence[ShareFacts], watch: Watch) -> DataFlow:
-    """Counts of people over all shares of raw answers; ``watch`` is told about answers out of range."""
+    """Counts of people over all shares; ``watch`` gets counts of clipped answers and decimal marks."""
     received = sum(each.flow.received or 0 for each in shares)
     if not received:
         raise InputDataError("the input is empty: it has no rows.")
@@ -186,7 +186,7 @@ def written_view(
     *,
     where: Placed | None = None,
 ) -> tuple[FileFacts, tuple[str, ...]]:
-    """Facts about a view in parts, and the names of its files; the list of the files is written."""
+    """Write the list of a view's parts, and any label table; return the view's facts and file names."""
     num_reports = sum(each.num_reports for each in parts)
     column.require_batch(num_reports)
     users = column.randomizer.randomizer().model.num_users_of(num_reports)
@@ -200,7 +200,7 @@ def written_view(
 
 
 def listed(parts: Sequence[PartFacts], facts: FileFacts, folder: Path) -> tuple[str, ...]:
-    """Names of all files in a folder of parts, after their list is written into it."""
+    """Write the list of a folder's parts; return the names of the parts and of the list."""
     made = tuple(Part(name=each.name, rows=each.num_reports, sha256=each.sha256) for each in parts)
     return tuple(f"{folder.name}/{name}" for name in PartsFolder(facts=facts, parts=made).write(folder))
 

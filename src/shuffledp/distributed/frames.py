@@ -26,7 +26,7 @@ def run(
     earlier: Sequence[str | Path] = (),
     force: bool = False,
 ) -> Outcome:
-    """Outcome of all stages of a task on PySpark, the same as by the command ``run`` with ``--engine spark``.
+    """Run all stages of a task on PySpark, as the command ``run`` with ``--engine spark`` does.
 
     A data frame is first written to files, in a temporary private folder beside the output: a
     frame may give other rows the second time, and a task that Spark runs twice must read the same. The caller sees

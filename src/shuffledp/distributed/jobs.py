@@ -26,7 +26,7 @@ _MOST_TASKS_OF_DIGESTS = 200
 def unchanged(
     session: Any, files: Sequence[Path], folder: Path, seed: int | None, listed: StageFiles | None = None
 ) -> Iterator[Callable[..., Job]]:
-    """Context with a function that makes the `Job` of a stage and column.
+    """Context with a function that makes `Job` values; input files must not change in the meantime.
 
     At its end, files that have changed meanwhile are refused.
 
@@ -51,7 +51,7 @@ def unchanged(
 
 
 def done_by(session: Any, job: Job, watch: Watch, steps: Sequence[str]) -> tuple[list[ShareFacts], list[PartFacts]]:
-    """Counts of each share, and facts about each part that is not empty, in order, after the job has run.
+    """Run a job; return the counts of each share, and facts about each nonempty part, in order.
 
     Raises:
         InputDataError: for answers that do not fit the task: the error of the first such share.
@@ -126,7 +126,7 @@ def require_unchanged(before: dict[Path, str], after: dict[Path, str]) -> None:
 
 
 def _results(frame: Any) -> list[Any]:
-    """Unpickled results of the tasks, which run the code of this process and are as trustworthy."""
+    """Unpickled results of Spark tasks, trusted because the tasks run the code of this process."""
     return [pickle.loads(content) for content in frame.toArrow().column(0).to_pylist()]  # noqa: S301
 
 

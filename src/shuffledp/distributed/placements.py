@@ -60,7 +60,7 @@ class Placement:
         return min(part * length, self.firsts[-1]), min((part + 1) * length, self.firsts[-1])
 
     def length(self, num_parts: int) -> int:
-        """Number of rows of each part except the last ones."""
+        """Number of rows in a full part; the last parts may have fewer rows."""
         return max(1, -(-self.firsts[-1] // num_parts))
 
 

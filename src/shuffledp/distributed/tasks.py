@@ -77,7 +77,7 @@ def _of_part(job: Job, part: int, blocks: list[Block]) -> PartFacts | NameFacts:
 
 
 def of_people(job: Job) -> Task:
-    """Spark task that tells facts about the people of shares given by number."""
+    """Spark task that returns facts about the people of shares given by number."""
 
     def task(batches: Batches) -> Iterator[pa.RecordBatch]:
         for share in _numbers(batches):
@@ -92,7 +92,7 @@ def of_people(job: Job) -> Task:
 
 
 def of_files(files: tuple[Path, ...]) -> Task:
-    """Spark task that tells the digest of an input file, and the version of the worker."""
+    """Spark task that returns the digest of input files given by number, and the worker's version."""
 
     def task(batches: Batches) -> Iterator[pa.RecordBatch]:
         for number in _numbers(batches):

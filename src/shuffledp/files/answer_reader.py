@@ -86,7 +86,7 @@ class AnswerReader:
         return values[~wrong], ~wrong
 
     def asked(self, batch: pa.RecordBatch) -> NDArray[np.bool_] | None:
-        """Mask of people in a batch who are asked, by an earlier answer; None if everybody is asked.
+        """Mask of people whose earlier answer meets the question's condition; None without a condition.
 
         Whoever left that one out, or answered it with what does not fit, is not asked.
         """
@@ -116,7 +116,7 @@ class AnswerReader:
     # ---- what a question reads
 
     def categories(self, place: int, categories: tuple[Category, ...]) -> Read:
-        """Numbers of categories, -1 for an unknown one."""
+        """Category number of each answer; -1 for an unknown category."""
         part: _Categories = self._part(_Categories, place, categories)
         return part.read(self._batch[place], self.received)
 
@@ -155,7 +155,7 @@ class AnswerReader:
 
 
 def _remedy(column: Column) -> str:
-    """Advice on missing answers, according to what a task with the column takes."""
+    """Advice to set ``missing`` in the task, with all values that fit the column; "" if none fits."""
     ways = ['"drop"'] * (column.after is None) + ['"category"'] * column.randomizer.keeps_missing
     where = "the task" if column.part_of is None else "its [[value]] block, or in the task for all"
     return f" To go on without them, write missing = {' or '.join(ways)} in {where}." if ways else ""
@@ -217,13 +217,13 @@ class _Categories(ColumnPart):
         return column
 
     def _searched(self, kind: pa.DataType) -> pa.Array:
-        """The categories in the type of the column, cached by type."""
+        """Categories converted to a column's type, cached by type."""
         if kind not in self._arrays:
             self._arrays[kind] = self._category_array(kind)
         return self._arrays[kind]
 
     def _category_array(self, kind: pa.DataType) -> pa.Array:
-        """Categories cast to a column type, null where it cannot hold one; refused if it fits none."""
+        """Categories in a column's type, null where the type cannot hold one; refused for a wrong type."""
         if pa.types.is_null(kind):
             return pa.nulls(0)
         if is_text(kind):
@@ -238,7 +238,10 @@ class _Categories(ColumnPart):
 
 
 def _as_scalar(value: Category, kind: pa.DataType) -> pa.Scalar:
-    """Scalar of the value in a column type; null, which equals no answer, if the type cannot hold it."""
+    """Category as a scalar of a column's type; null if the type cannot hold the category.
+
+    Null equals no answer.
+    """
     try:
         return pa.scalar(value, kind)
     except (pa.ArrowInvalid, OverflowError):

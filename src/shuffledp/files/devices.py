@@ -100,7 +100,7 @@ def randomize_each(task: Task, answers: OneInput, *, source: RandomSource | None
 
 
 def is_asked(column: Column, answers: OneInput) -> bool:
-    """Whether a person is asked a column's question, by the answer to an earlier question.
+    """Whether a column's question has no condition, or a person's earlier answer meets the condition.
 
     The answers are a table of one row.
     """

@@ -1,4 +1,4 @@
-"""File work of families of protocols: reading what shuffles are about, and checking views.
+"""File work of protocol families: read the people's groups, strata or graph, and check views.
 
 A family is found by its section of the task.
 
@@ -54,10 +54,10 @@ class CheckedParts:
 
 
 class FamilyFiles:
-    """File work of a family of protocols; by default its shuffles need no files and add nothing."""
+    """File work of a protocol family; by default the family needs no files and adds no checks."""
 
     def around(self, section: Any, public: Table | None, num_users: int | None, folder: Path) -> Around | None:
-        """Groups, strata or graphs that shuffles are about, from public columns and files; None if there are none.
+        """Groups, strata or graphs for the shuffler, from public columns and files; None if there are none.
 
         Args:
             section: the section of the task.

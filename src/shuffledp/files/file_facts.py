@@ -1,4 +1,4 @@
-"""Facts in a file of reports or a view that identify the file, so that it is not mistaken for another one."""
+"""Facts kept in a file of reports or of a view, so that the file is not mistaken for another."""
 
 from dataclasses import dataclass
 from typing import Any, Self

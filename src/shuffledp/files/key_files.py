@@ -17,7 +17,7 @@ _LENT = stat.S_IRGRP  # an administrator may lend a key to a service, as systemd
 
 
 def public_file(path: Path) -> Path:
-    """Path of the public key file, given the path of either of a key's two files."""
+    """Path of a key's public file, from the path of its public or its private file."""
     return path if path.suffix == ".pub" else path.with_name(f"{path.name}.pub")
 
 
@@ -88,7 +88,7 @@ def read_private(path: Path) -> str:
 
 
 def _too_open(owner: int, user: int) -> int:
-    """Permission bits that a key file must not have, by its owner and the user of this process."""
+    """Permission bits that a key file must not have, given the file's owner and the process's user."""
     return _OTHERS & ~_LENT if owner == 0 != user else _OTHERS
 
 

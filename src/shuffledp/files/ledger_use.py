@@ -101,7 +101,9 @@ def reserve_collection(file: LedgerFile, collection: Collection, *, population: 
 def charge_release(
     file: LedgerFile, statement: Path, *, entry: str | None = None, population: str = EVERYBODY, exceed: bool = True
 ) -> Entry:
-    """Count the release of a ``statement.json`` for the people who came; this lowers its reservation's charge.
+    """Count a release in the ledger, read from its ``statement.json``, and return its entry.
+
+    It is counted for the people who came, which lowers the charge of its reservation.
 
     A release without one is counted too, as it has happened; if it does not fit, it is written down where it may
     ``exceed`` the cap, which then holds no more.
@@ -144,7 +146,7 @@ def charge_release(
 
 
 def planned_total(task: Task, count: int, *, delta: float) -> float | None:
-    """Epsilon of a declared plan alone, composed numerically; None if the task alone determines no protocol.
+    """Epsilon of one declared plan, composed numerically; None if the task alone fixes no protocol.
 
     It holds if exactly these releases were settled beforehand.
     """
@@ -157,7 +159,7 @@ def planned_total(task: Task, count: int, *, delta: float) -> float | None:
 
 
 def void(file: LedgerFile, id_: str, *, reason: str, destroyed: bool = False) -> Entry:
-    """Take back the unused rest of a reservation, if nobody can have seen a report of it.
+    """Take back the unused part of a reservation whose reports nobody can have seen.
 
     Args:
         file: the ledger.
@@ -245,7 +247,7 @@ def charge_collection(path: Path, collection: Collection, statements: Iterable[P
 
 
 def spend_own(path: Path, collection: Collection) -> None:
-    """Count a collection in the ledger of a person who answers it, once and for good.
+    """Count a collection in a participant's own ledger, only once and permanently.
 
     It depends on the collection alone, and on no answer, and tells nobody.
     """
@@ -265,7 +267,7 @@ def _take_back(path: Path, id_: str, reason: str) -> None:
 
 
 def _marked(outcome: Outcome, mark: LedgerMark, folder: Path) -> Outcome:
-    """Outcome whose files and first statement name the ledger entry that counts it."""
+    """Outcome whose files and first statement name the ledger entry that counts the release."""
     first, *others = outcome.statements
     statements = (first.remarking(mark.remark), *others)
     columns = {name: replace(column, composed=statements, ledger=mark) for name, column in outcome.columns.items()}
@@ -273,7 +275,7 @@ def _marked(outcome: Outcome, mark: LedgerMark, folder: Path) -> Outcome:
 
 
 def found_entry(ledger: Ledger, start: str) -> str:
-    """Id of the only ledger entry that begins with these characters.
+    """Id of the only ledger entry whose id begins with these characters.
 
     Raises:
         InvalidParameterError: if there is none, or more than one.
@@ -288,7 +290,7 @@ def found_entry(ledger: Ledger, start: str) -> str:
 
 
 def _require_known(ledger: Ledger, digest: str, earlier: Sequence[str], content: Mapping[str, Any]) -> None:
-    """Refuse a release that this or another ledger counts already, or whose earlier releases are not counted."""
+    """Refuse a release that a ledger counts already, or that needs earlier releases counted first."""
     if digest in ledger.statements:
         raise InvalidParameterError(
             "the release must be added once; the ledger counts it already. Nothing was changed."
@@ -326,7 +328,7 @@ def require_recent(ledger: Ledger, mark: Mapping[str, Any]) -> None:
 def _entry_of(
     ledger: Ledger, given: str | None, content: Mapping[str, Any], loss: Loss, task_sha256: str
 ) -> Entry | None:
-    """Reservation of a release: the given entry, or the entry of its mark or collection; None if there is none.
+    """Reservation of a release: the entry that is given or that the release names; None if none fits.
 
     A release that loses more than was reserved for it has none, and counts in full beside it.
     """
@@ -346,7 +348,7 @@ def _entry_of(
 def _made_elsewhere(
     file: LedgerFile, release: EarlierRelease, loss: Loss, now: str, *, population: str, exceed: bool
 ) -> Entry:
-    """New entry for a release that was not reserved here, charged to a declared plan of its task if one is left."""
+    """New entry for an unreserved release, charged to a declared plan of its task if one fits."""
     plan, id_ = file.ledger.planned(release.task_sha256, population), secrets.token_hex(_ID_BYTES)
     if plan is not None and not loss.charge.fits(plan.reserved.charge):
         plan = None

@@ -1,4 +1,4 @@
-"""Inspection of a table of answers for a first task file: the columns' content, and whether the task runs.
+"""Inspection of a table of answers, to write a first task file that fits the table.
 
 Whoever looks holds the answers. What is found goes into a task file, and is said to be a release of its own.
 """
@@ -190,14 +190,14 @@ def looked_through(answers: Path, columns: Sequence[str], *, beside: Sequence[st
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """Number of people in a table that a task takes: the fewest in a private column, and the fewest in a region."""
+    """Fewest people of a table that a task takes, in any private column and in any region."""
 
     people: int
     of_region: int
 
 
 def fit_of(task: Task, answers: Path) -> Fit:
-    """Number of people in a table that a task takes, read as in a run but without randomizing.
+    """Fewest people of a table that a task takes, read as in a run but without randomizing.
 
     Raises:
         InputDataError: for answers or public columns that do not fit the task.

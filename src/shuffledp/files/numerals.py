@@ -19,7 +19,10 @@ _CSV, _COMMAS = b"shuffledp.csv", b"shuffledp.commas"  # marks of batches: of CS
 
 
 def of_csv(batch: pa.RecordBatch, *, commas: bool) -> pa.RecordBatch:
-    """Batch marked as CSV; ``commas`` tells whether a comma may be decimal, as another mark separates fields."""
+    """Batch marked as read from CSV, with a further mark if commas in numbers may be decimal.
+
+    Commas may be decimal where another mark separates the fields.
+    """
     return batch.replace_schema_metadata({_CSV: b"yes", **({_COMMAS: b"may be decimal"} if commas else {})})
 
 

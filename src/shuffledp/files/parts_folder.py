@@ -1,4 +1,4 @@
-"""Reports or a view in several files: a folder of parts, and beside them the facts of the whole.
+"""Folder of parts: reports or a view in several files, with a file of facts about the whole.
 
 The parts are called so that their order is that of the rows. Whoever reads such folders leaves out files whose names
 begin with _, so that any reader of Parquet takes the folder for one table.
@@ -85,7 +85,7 @@ class Part(Described):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartsFolder(Described):
-    """Facts of a folder of parts: facts of the whole, and its parts in order, one or more."""
+    """Description of a folder of parts: facts about the whole, and one or more parts in order."""
 
     facts: FileFacts
     parts: tuple[Part, ...]
@@ -101,7 +101,7 @@ class PartsFolder(Described):
 
     @classmethod
     def is_all_of(cls, path: Path) -> bool:
-        """Whether a path is a folder of parts that holds nothing else."""
+        """Whether a path is a folder of parts without any other files."""
         try:
             ours = {_MARK, *(part.name for part in cls.read(path).parts)}
         except InputDataError:

@@ -1,4 +1,4 @@
-"""Graphs and named groups of people from public files, and all that the shuffles of a task are about."""
+"""Public files about people: graphs, named groups, households, and columns for groups or strata."""
 
 import gzip
 import io
@@ -130,7 +130,7 @@ def _text(path: Path) -> str:
 
 
 def _line_naming(path: Path, number: int) -> str:
-    """The first line of a text file that has this person's number, in words."""
+    """Words for the first line of a text file with this person's number, such as "line 3"."""
     for place, line in _lines(_text(path)):
         fields = line.split("#")[0].split("," if "," in line else None)[:2]
         if any(_is_number(field) and float(field) == number for field in fields):
@@ -146,7 +146,7 @@ def _lines(text: str, header: int = 0) -> Iterator[tuple[int, str]]:
 
 
 def _wrong(lines: Iterator[tuple[int, str]], delimiter: str | None) -> str:
-    """First line that is not an edge, and the reason, in words that show nothing of its content."""
+    """Description of the first line that is no edge, with the reason but without the line's content."""
     columns = None
     for place, line in lines:
         fields = line.split("#")[0].split(delimiter)
@@ -163,7 +163,7 @@ def _wrong(lines: Iterator[tuple[int, str]], delimiter: str | None) -> str:
 
 
 def _are_nodes(numbers: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Mask of numbers that are whole and exact."""
+    """Mask of numbers that are whole, and small enough to be exact as floats."""
     whole: NDArray[np.bool_] = (numbers == np.floor(numbers)) & (np.abs(numbers) <= _LARGEST)
     return whole
 

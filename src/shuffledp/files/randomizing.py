@@ -1,4 +1,4 @@
-"""Reports from a file of answers, batch after batch: private column, public columns and people's names."""
+"""Randomized reports from a file of answers in batches, with public columns and people's names."""
 
 import math
 from collections.abc import Callable, Iterator

@@ -90,7 +90,10 @@ Input = OneInput | TableFiles
 
 
 class Watch:
-    """Listener to the progress of a stage, and to counts that no output may contain; this base class does nothing."""
+    """Listener to a stage's progress, and to counts that no output may contain.
+
+    This base class does nothing.
+    """
 
     def progress(self, step: str, done: int, total: int | None) -> None:
         """Report the number of rows or reports that are done, and the total if it is known."""

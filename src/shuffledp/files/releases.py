@@ -78,7 +78,7 @@ def release_received(
     beside: Path,
     watch: Watch = NOBODY,
 ) -> Outcome:
-    """Release from views that ``received`` returns, each when its column's turn comes.
+    """Release of a task from the views that ``received`` returns, one column at a time.
 
     The rest is in `release_of_views`.
     """
@@ -199,7 +199,10 @@ def released_columns(
 def composed_release(
     task: Task, done: Sequence[ColumnOutcome], earlier: Sequence[EarlierRelease], folder: Path
 ) -> Outcome:
-    """Outcome of the task: columns and earlier releases composed, compared as the task says, and written."""
+    """Outcome of a task, written to files, from its columns composed with earlier releases.
+
+    Columns are compared as the task says.
+    """
     done = _compared(task, done)
     models = [outcome.model for outcome in done]
     largest = max(model.shuffle.largest_group for model in models)

@@ -40,7 +40,7 @@ class RowProblem:
         self.first += [offset + int(index) + 1 for index in found[:room]]
 
     def require_none(self, column: str, received: int) -> None:
-        """Refuse the input of ``received`` rows if a row has the problem; ``column`` is such as "column 'age'"."""
+        """Refuse an input of ``received`` rows if any row has the problem; ``column`` is a name in words."""
         if self.count:
             raise InputDataError(
                 f"{column} must {self.wanted}; {self.count} of {received} {self.found}: {self}.{self.hint}"
@@ -53,7 +53,7 @@ class RowProblem:
 
 
 class ColumnPart(ABC):
-    """Base of readers of one private column with one kind of content, which count the problems of all batches."""
+    """Base class for readers of a private column's content, which count problems over all batches."""
 
     def __init__(self, name: str, missing_values: tuple[str, ...]) -> None:
         self.name, self._missing_values = name, missing_values

@@ -170,11 +170,11 @@ class ReportSpool:
 
     @property
     def num_users(self) -> int:
-        """Number of people who sent reports so far; refused if the reports are no whole number for each person."""
+        """Number of people who sent reports so far; refused if a person's messages are incomplete."""
         return 0 if self._empty is None else self._empty.model.num_users_of(self.num_reports)
 
     def views(self, shuffle: ShuffleModel) -> Iterator[View]:
-        """Views of all reports, with one bucket or less in each; this empties the spool.
+        """Views of all reports, at most one bucket in each view; the spool is empty afterwards.
 
         It is refused if the spool is empty.
         """

@@ -177,7 +177,7 @@ def run(
 
 
 def given_files(task: Task, stage: Path) -> tuple[Path, ...]:
-    """File of each column from the stage before; refused, before any work, if one file is absent."""
+    """File of each column from the previous stage; in a task with blocks, all files must exist."""
     files = task.stage_files(stage)
     if task.in_blocks and not all(file.exists() for file in files):
         names = ", ".join(file.name for file in files)

@@ -120,5 +120,5 @@ class TickColumn(ColumnPart):
         return ticked & ~missing, wrong, missing
 
     def problems(self) -> tuple[RowProblem, ...]:
-        """Rows with an entry that this library reads neither as a tick nor as no tick."""
+        """Rows with an entry that is no known spelling of "ticked" or "not ticked"."""
         return (self._unknown,)

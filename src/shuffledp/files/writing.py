@@ -1,4 +1,4 @@
-"""Output that is complete or absent, and never replaces foreign files; and the files of a release."""
+"""Output files and folders, complete or absent, that never replace foreign files; files of a release."""
 
 import csv
 import json
@@ -200,7 +200,7 @@ def _private_place(path: Path, maker: str = "") -> Iterator[tuple[Path, Path]]:
 
 @contextmanager
 def _undisturbed() -> Iterator[None]:
-    """Context that defers signals to end the process until the block is done.
+    """Context in which signals that end the process wait until the block is done.
 
     So the block is never half done.
     """
@@ -248,7 +248,10 @@ def _listed_files(mark: Path) -> set[str]:
 
 
 def _drawn_files(page: Path) -> set[str]:
-    """Page of a release and the figures that it names; no other files count as ours."""
+    """Names of a release's page and of its figures; empty if the page cannot be read.
+
+    No other files count as ours.
+    """
     try:
         named = _FIGURES.findall(page.read_text(encoding="utf-8"))
     except (OSError, ValueError):

@@ -53,7 +53,7 @@ class AskedQuestion:
 
     @property
     def fits_sum(self) -> bool:
-        """Whether a sum can estimate it: the mean of numbers, or the share of the second of two answers."""
+        """Whether a sum can estimate the question's mean of numbers, or share of the second of two answers."""
         return self.ends is not None or len(self.answers) == 2
 
     @property
@@ -80,7 +80,7 @@ class AskedQuestion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Knowledge:
-    """Accuracy of a question at one value of epsilon0, and what one report tells.
+    """Accuracy of a question's estimate at one epsilon0, and the chance that a report is the true answer.
 
     Args:
         asked: the question.
@@ -97,12 +97,12 @@ class Knowledge:
 
     @property
     def relative(self) -> float:
-        """Half-width as a part of the range of one answer, by which questions are compared."""
+        """Half-width divided by the length of one answer's range, to compare questions."""
         return self.half_width / self.asked.width
 
 
 def question_of(text: str, answers: str | None, number: str | None, *, total: bool) -> AskedQuestion:
-    """Question with answers as "No,Yes", or with a range of numbers as "0:10000"; without both No and Yes.
+    """Question with answers as "No,Yes" (the default), or with a range of numbers as "0:10000".
 
     Raises:
         InvalidParameterError: for both of them, or what is none.

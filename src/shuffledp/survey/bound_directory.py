@@ -1,4 +1,4 @@
-"""The directory of members who pass on the reports of a collection, named by digest and size."""
+"""The directory of members who pass on a collection's reports, given by its digest and size."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -28,7 +28,7 @@ class BoundDirectory(Described):
         validate.integer_at_least(2, people=self.people)
 
     def check_fits(self, task: Task) -> None:
-        """Refuse a task whose reports the members of the directory could not all pass on in the same way.
+        """Refuse a task whose reports the members could not pass on in one common way.
 
         Raises:
             InvalidParameterError: for a task without walks, of several columns or files, of walks that lose reports or

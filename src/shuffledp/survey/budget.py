@@ -64,7 +64,7 @@ class OrderShare:
         return _groups_of(self.orders[0].statement) if self.orders else None
 
     def losses(self, groups_digest: str, largest_group: int) -> tuple[Part, ...] | None:
-        """Parts of the loss about the order inside given groups, as stated or by randomizing alone; None if unknown."""
+        """Parts with the losses about the order inside given groups: stated, or by randomizing alone, or None."""
         if self.groups_digest == groups_digest:
             return self.orders
         if largest_group < 1:
@@ -172,7 +172,7 @@ def composed_with(
 
 
 def _about_releases(together: PrivacyStatement) -> tuple[str, ...]:
-    """Remarks on the loss of each release, and on their sum, which holds if results decided on releases."""
+    """Remarks on each release's loss, and on the sum of losses, which holds for adaptive releases."""
     parts = together.parts
     shares = "; ".join(f"{part.label} takes {loss_in_words(part.statement)}" for part in parts)
     each = f"The same people are in {len(parts)} releases. By itself {shares}."
@@ -191,7 +191,7 @@ def _about_releases(together: PrivacyStatement) -> tuple[str, ...]:
 
 
 def composed(shares: Sequence[Share], *, delta: float) -> PrivacyStatement:
-    """Joint loss of shares that were fixed beforehand, at one delta; their sum, if that is no larger.
+    """Joint loss, at one delta, of shares fixed beforehand; the sum of their losses if it is no larger.
 
     Args:
         shares: of columns or releases, each shuffled by itself.
@@ -254,12 +254,12 @@ def _whole(models: Models, delta: float) -> PrivacyStatement:
 
 
 def _remainder(model: ProtocolModel) -> float:
-    """Chance that an unshuffled response shows the answer outright; 0 for a shuffled one."""
+    """Delta of an unshuffled response, the chance that it shows the answer outright; 0 if shuffled."""
     return model.local.guarantee.delta if isinstance(model.shuffle, IdentityShuffleModel) else 0.0
 
 
 def _composable(share: Share, delta: float) -> Models:
-    """Protocols of a share; one response with the share's epsilon and delta where a protocol has no bound."""
+    """Protocols of a share; if one has no bound, a response with the share's epsilon and delta instead."""
     try:
         for model in share.models:
             account(model, delta=delta)
@@ -269,14 +269,14 @@ def _composable(share: Share, delta: float) -> Models:
 
 
 def _own_share(label: str, released: Statements, devices: Statements) -> OrderShare:
-    """Losses of a column or of this release, from its statements: by its reports, and about the order inside groups."""
+    """Losses of one column or release, from statements on its reports and on the order inside groups."""
     order = order_in(released)
     orders = () if order is None else (Part(label=label, statement=order),)
     return OrderShare(label=label, sent=(Part(label=label, statement=devices[0]),), orders=orders)
 
 
 def _seen_in(label: str, released: Sequence[PrivacyStatement]) -> list[PrivacyStatement]:
-    """Lower bounds of one part, as lower bounds for all parts together; upper bounds do not carry over."""
+    """Lower bounds of one part as lower bounds on the joint loss of all parts; upper bounds are left out."""
     seen = f"{label} alone loses at least this, and all together lose at least as much."
     return [
         replace(statement, remarks=(seen, *(f"About {label}: {remark}" for remark in statement.remarks)))
@@ -334,7 +334,7 @@ def orders_together(
 
 
 def orders_composed(parts: Sequence[Part], *, delta: float) -> PrivacyStatement:
-    """Joint loss of parts about the order inside groups at one delta: the best of three ways.
+    """Joint loss of parts about the order inside groups at one delta: the best of three bounds.
 
     The last way is kept where no other gains much.
     Group by group, from the laws by group size that parts carry; as pure losses; or as their sum. Remainders of parts
@@ -356,13 +356,13 @@ def orders_composed(parts: Sequence[Part], *, delta: float) -> PrivacyStatement:
 
 @lru_cache(maxsize=16)
 def _by_size(claims: tuple[DSigmaPrivacy, ...], delta: float) -> tuple[tuple[int, int, float], ...]:
-    """Ranges of group sizes with their alpha; none if parts do not say what groups lose."""
+    """Ranges of group sizes with the alpha of each range; empty if parts state no losses by size."""
     (together,) = (each.beside.together for each in families() if each.beside.together is not None)
     return together(claims, delta=delta)
 
 
 def _of_groups(parts: Sequence[Part], delta: float) -> tuple[str, ...]:
-    """Sentences on what small and large groups lose, and on the parts that count by their alpha alone."""
+    """Sentences on the smaller loss of large groups, and on the parts known only by their alpha."""
     claims: list[Any] = [part.statement.claimed or part.statement.guarantee for part in parts]
     found, alone = _by_size(tuple(claims), delta), [part.label for part in parts if not _laws_of(part)]
     (_, _, small), (least, most, large) = found[0], found[-1]

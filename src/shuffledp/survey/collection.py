@@ -250,7 +250,7 @@ class Collection(Described):
 
     @property
     def most(self) -> float:
-        """Most people who may answer, by the plans of all columns; infinity for any number."""
+        """Largest number of people who may answer, by the plans of all columns; infinity without a limit."""
         planned = (column.randomizer.most_people for column in self.task.columns)
         return min((float(people) for people in planned if people is not None), default=math.inf)
 

@@ -94,7 +94,7 @@ class PeopleSection(Section):
             raise invalid("all different", earlier=list(self.earlier))
 
     def to_dict(self) -> dict[str, Any]:
-        """All keys of the table; without ``fakes``, ``unvouched`` and ``household`` where they say nothing."""
+        """All keys of the table; ``fakes``, ``unvouched`` and ``household`` only if they are set."""
         table = super(PeopleSection, self).to_dict()
         return {key: value for key, value in table.items() if value or key not in ("fakes", "unvouched", "household")}
 
@@ -258,7 +258,7 @@ class Column(Described):
         return as_written(without_defaults(table | self.shuffler.beside), self.randomizer)
 
     def require_people(self, num_users: int, *, planned: bool = False) -> None:
-        """Refuse a release, here or ``planned``, about too few people to make the protocol's noise."""
+        """Refuse a release, made or ``planned``, if too few people add the protocol's noise."""
         least, fakes = self.randomizer.least_people, self.people.fakes
         if num_users - fakes < least:
             outcome = "Nothing would be released" if planned else "Nothing was released"
@@ -269,7 +269,7 @@ class Column(Described):
             )
 
     def require_batch(self, num_reports: int) -> None:
-        """Refuse too few reports, or reports of more people than planned where the plan limits people."""
+        """Refuse reports of fewer people than a release needs, or of more people than the protocol allows."""
         messages = self.randomizer.randomizer().model.num_messages
         people, counted = num_reports // messages, "reports of" if messages == 1 else "people in"
         if people < self.release.minimum_batch:
@@ -301,7 +301,7 @@ class Column(Described):
 
     @property
     def read_from(self) -> tuple[str, ...]:
-        """Columns of the input that are read: the column's own, and those of the earlier question."""
+        """Columns of the input that are read: the column's own and the earlier question's columns."""
         return self.inputs if self.earlier is None else (*self.inputs, *self.earlier.inputs)
 
     @property

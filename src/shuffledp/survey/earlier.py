@@ -67,7 +67,7 @@ class EarlierRelease:
         return (itself, *self.earlier)
 
     def shares(self, statement: PrivacyStatement) -> tuple[Part, ...]:
-        """The parts of a statement, one for each release that it covers, this one first."""
+        """Parts of a statement, one for each release that the statement covers, this release first."""
         first, *others = statement.parts or (Part(label="", statement=statement),)
         if not self.earlier or not others or not is_sum(statement):
             return (Part(label=self.label, statement=statement),)
@@ -134,7 +134,7 @@ class EarlierRelease:
 
 
 def read_earlier(task: Task, files: Sequence[Path]) -> tuple[EarlierRelease, ...]:
-    """Earlier releases about the same people, without any that another release's statements count already.
+    """Earlier releases about the same people; a release counted in another release is left out.
 
     A task cannot name itself: that it was run before on the same people is said by giving the earlier release alone.
 
@@ -177,7 +177,7 @@ def _by_models(release: EarlierRelease, models: Sequence[Models]) -> tuple[Share
 
 
 def _borne_out(part: Part, models: Models) -> Share | None:
-    """Share of a part and its protocols, with the larger of both losses; None if protocols lose less than stated."""
+    """Share of a part at its protocols' loss; None if this loss is unknown or below the stated loss."""
     statement, claim = part.statement, part.statement.guarantee
     if not isinstance(claim, CentralDP) or not statement.kind.promises:
         return None

@@ -113,7 +113,7 @@ class FollowUp(Section):
 
     @property
     def place(self) -> int:
-        """Place of the answer among those offered."""
+        """Place of the condition's answer among the answers offered by the earlier question."""
         return self.randomizer.offered.index(self.answer)
 
     def is_met(self, values: NDArray[Any]) -> NDArray[np.bool_]:

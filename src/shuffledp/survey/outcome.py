@@ -152,7 +152,7 @@ class ColumnOutcome(WithFiles):
 
     @property
     def promised_for(self) -> str:
-        """Phrase on how many such releases the promise covers: mostly this release alone."""
+        """Phrase on the number of releases that the promise covers, such as "this release alone"."""
         several = self.model.local.releases
         return "this release alone" if several == 1 else f"{several:,} such releases together, of which this is one"
 
@@ -229,7 +229,7 @@ class Outcome(WithFiles, Saved):
 
     @property
     def promised_for(self) -> str:
-        """Phrase on how many such releases the promise covers; of several columns the fewest."""
+        """Phrase on the number of releases that the promise covers, the fewest among all columns."""
         return min((part.promised_for for part in self.columns.values()), key=len)
 
     @property
@@ -290,7 +290,7 @@ class Outcome(WithFiles, Saved):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unreleased:
-    """The result of a collection whose reports were opened, but of which nothing is released.
+    """The result of a collection whose reports were opened without any release.
 
     Args:
         task: the task.
@@ -312,7 +312,7 @@ class Unreleased:
     demonstration: bool
 
     def to_dict(self) -> dict[str, Any]:
-        """Content of ``statement.json``: as of an `Outcome`, with ``not_released`` and without estimates."""
+        """Content of ``statement.json`` as for an `Outcome`, plus ``not_released``; estimates are empty."""
         shown = [DEMONSTRATION] * self.demonstration
         each = [_counts(*column) for column in zip(self.num_reports, self.flows, self.models, strict=True)]
         return {

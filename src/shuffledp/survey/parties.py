@@ -107,7 +107,7 @@ class PartyNames(Described):
         return {role: name for role, name in given.items() if name is not None}
 
     def beside(self, role: str, address: str) -> str:
-        """An address, or what else identifies a party, after the party's name if it has one.
+        """Address or other identifier of a party, after the party's given name if there is one.
 
         Example:
             >>> PartyNames(shuffler="University of X").beside("shuffler", "https://mixer.example.org")
@@ -118,7 +118,7 @@ class PartyNames(Described):
 
 
 def host_role(number: int) -> str:
-    """Role of a shuffler by its number from 0: the first without a number, the others from 2.
+    """Role of a shuffler by its number from 0: ``shuffler``, ``shuffler_2``, ``shuffler_3`` and so on.
 
     Example:
         >>> host_role(0), host_role(2)
@@ -128,7 +128,7 @@ def host_role(number: int) -> str:
 
 
 def check_behind_relays(shuffler: Service, addresses: Mapping[str, str | None]) -> None:
-    """Refuse hosts that would show senders to the shuffler in spite of relays, and two relays of one host.
+    """Refuse parties on the shuffler's host that could undo a relay, and two relays on one host.
 
     Args:
         shuffler: the shuffler; on the caller's own machine nothing can be apart.
@@ -242,7 +242,7 @@ def _check_hosts(collection: "Collection") -> None:
 
 
 def _check_local(collection: "Collection") -> None:
-    """Refuse plain http in a network unless the collection is local, and a local one with several operators."""
+    """Refuse plain http outside local collections, and local collections that need several operators."""
     for role, url in collection.addresses.items():
         if url:
             check_address(collection.local, **{role: url})

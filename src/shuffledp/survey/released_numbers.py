@@ -47,7 +47,7 @@ class SeparatePlaces(Estimate):
         return np.zeros(len(first)), np.zeros(len(first))
 
     def knows_pairs(self, rows: Any, *, population: bool) -> bool:
-        """Whether these rows are all about different places: one target of each."""
+        """Whether the rows are about one target, so that all of them are about different places."""
         del population
         return len({self.target[row] for row in rows}) == 1
 
@@ -88,7 +88,7 @@ class ReleasedNumbers:
 
     @property
     def targets(self) -> tuple[str, ...]:
-        """Names of rows worth comparing: possible answers, or words; of two answers only one."""
+        """Names of rows worth comparing: possible answers or words, but only one of two answers."""
         compared = (self.among or self.estimate).compared_targets
         offered = self.column.randomizer.offered
         return tuple(

@@ -125,7 +125,7 @@ def open_file(path: Path) -> IO[bytes]:
 
 
 def read_whole(path: Path, *, most: int = _LARGEST) -> bytes:
-    """The content of a file; a file above ``most`` bytes is an `OSError` before any byte is read."""
+    """Content of a file; an `OSError` is raised before reading if the file is above ``most`` bytes."""
     with open_file(path) as file:
         if os.fstat(file.fileno()).st_size > most:
             raise OSError(errno.EFBIG, f"it is larger than {most >> 20} MiB")

@@ -31,7 +31,7 @@ class ShuffleResult:
 
     @property
     def of_slot(self) -> NDArray[np.int16] | None:
-        """Number of each slot's region, from 0; None without regions, or if public columns tell it."""
+        """Number of each slot's region, from 0; None without regions, or if public columns give regions."""
         return None
 
     def rows(self) -> list[dict[str, Any]]:
@@ -44,7 +44,7 @@ class ShuffleResult:
         return ()
 
     def detailed(self, statements: tuple[PrivacyStatement, ...]) -> tuple[PrivacyStatement, ...]:
-        """Statements of the release, with details of the shuffle that later releases count by."""
+        """Statements of the release, with details of the shuffle for the joint loss with later releases."""
         return statements
 
     @abstractmethod

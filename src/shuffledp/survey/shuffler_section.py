@@ -89,18 +89,18 @@ class ShufflerSection(Section):
         return known if known is not None and issubclass(known, cls) else cast(type[Self], super()._member(tag))
 
     def pinned(self, folder: Path) -> "ShufflerSection":
-        """The section with the digest of its files in the task's folder, if it has any."""
+        """The section with the digest of its files, for kinds of shuffle that read files."""
         del folder
         return self
 
     @property
     def beside(self) -> dict[str, Any]:
-        """Top-level keys of the task, with their values, that say what the shuffle is about."""
+        """Top-level keys of the task that belong to the shuffle, with their values."""
         return {}
 
     @property
     def made_from(self) -> MadeFrom:
-        """Public columns that the shuffler needs of everybody."""
+        """Public columns that the shuffler needs from all people."""
         return MadeFrom()
 
     @property
@@ -109,7 +109,7 @@ class ShufflerSection(Section):
         return False
 
     def check(self, column: "Column") -> None:
-        """Refuse a column whose other keys do not go together with the section."""
+        """Refuse a column whose other keys do not fit the section."""
         del column
 
     def fewest_together(self, public: Mapping[str, NDArray[Any]]) -> int | None:
@@ -146,7 +146,7 @@ class ShufflerSection(Section):
 
     @property
     def no_service(self) -> str:
-        """Reason why no service has a shuffle of this kind, where none has."""
+        """Reason why services cannot run this kind of shuffle, for kinds without a service."""
         return "nothing would be shuffled" if self.kind == "none" else "no service has it"
 
     @property
@@ -196,7 +196,7 @@ class ShufflerSection(Section):
 
     @abstractmethod
     def shuffler(self, grouping: object = None) -> Shuffler:
-        """The shuffler; one inside groups or strata is for the people of ``grouping`` alone."""
+        """The shuffler; inside groups or strata, it is made for the people of ``grouping`` alone."""
 
     def shuffler_for(
         self,
@@ -206,7 +206,7 @@ class ShufflerSection(Section):
         num_users: int | None = None,
         progress: Progress | None = None,
     ) -> Shuffler:
-        """Shuffler of a private column as in a run; refused if the people or graph that it is about are missing.
+        """Shuffler of a private column as in a run; refused if the people or the graph it needs are missing.
 
         ``around`` are groups, strata or graphs of the people. A number of rounds that the task leaves open is worked
         out, and ``progress`` told how many were accounted for. Of ``num_users`` people in unknown strata the smallest
@@ -221,7 +221,7 @@ class ShufflerSection(Section):
         return shuffler
 
     def require_planned(self, column: "Column", num_users: int, around: Around | None = None) -> None:
-        """Refuse planned people, or what is ``around`` them, if nothing would be released."""
+        """Refuse planned people, with their groups or graph, if nothing would be released."""
 
     def family_plan(
         self, column: "Column", around: Around | None, shuffler: Shuffler, *, progress: Progress | None = None
@@ -231,12 +231,12 @@ class ShufflerSection(Section):
         return None
 
     def detailed(self, statements: tuple[PrivacyStatement, ...], shuffler: Shuffler) -> tuple[PrivacyStatement, ...]:
-        """Statements of a column's plan, with details of the shuffler that other columns count by."""
+        """Statements of a column's plan, with details of the shuffler for the joint loss with other columns."""
         del shuffler
         return statements
 
     def named_household(self, column: "Column", pipeline: Any, num_users: int, **options: Any) -> Any:
-        """Audit of how well an attack names a household of the task; None if nothing is stated of it.
+        """Audit of an attack that identifies a household of the task; None if no statement is about it.
 
         Options are ``trials``, ``confidence``, ``source`` and ``progress``.
         """
@@ -244,7 +244,7 @@ class ShufflerSection(Section):
         return None
 
     def guessed_household(self, column: "Column", pipeline: Any, num_users: int, **options: Any) -> Any:
-        """Audit of how well an attack guesses a household's common answer; None if nothing is stated of it.
+        """Audit of an attack that guesses a household's common answer; None if no statement is about it.
 
         Options are those of `named_household`.
         """
@@ -253,7 +253,7 @@ class ShufflerSection(Section):
 
     @property
     def is_drawn(self) -> bool:
-        """Whether the shuffle is about a random graph, drawn anew for each number of people."""
+        """Whether the shuffle uses a random graph, drawn anew for each number of people."""
         return False
 
     @property
@@ -312,7 +312,7 @@ class PlainSection(ShufflerSection):
         return TASK_KINDS[self.kind].make(**{**self.keywords, **theirs})
 
     def could_have_made(self, view: View) -> bool:
-        """Whether the view has the shuffler's model, and, where labels are people, each person's messages."""
+        """Whether a view fits the shuffler's model, with all messages of each person where labels are people."""
         local = view.reports.model
         if self.keeps_public:
             each = np.repeat(np.arange(view.reports.num_users), local.num_messages)
@@ -346,7 +346,7 @@ def uniform_section() -> ShufflerSection:
 
 
 def with_shuffler(data: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Task's table with what it says of groups or strata moved into the shuffler's section."""
+    """Task's table with the keys of groups or strata moved into the shuffler's section."""
     if not isinstance(data, Mapping) or not set(KEYS).intersection(data):
         return data
     given = data.get("shuffler", uniform_section())

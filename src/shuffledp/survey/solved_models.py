@@ -20,7 +20,7 @@ def solved_models(task: Task) -> dict[str, Any]:
 
 
 def without_models(file: Mapping[str, Any], task: Task) -> dict[str, Any]:
-    """Keys of a collection file without its models, which must equal the ones that this version finds.
+    """Collection file's keys without its models, which must equal the models solved by this version.
 
     Raises:
         InvalidParameterError: if they are others; the message names the first number that differs.

@@ -74,7 +74,7 @@ class CountedRelease(Described):
 
 @dataclass(frozen=True)
 class StatementFile:
-    """Unchecked content of a ``statement.json``: the statements of a release, and what they rest on."""
+    """Unchecked content of a ``statement.json``: a release's statements, and the file's other data."""
 
     data: Mapping[str, Any]
     statements: Sequence[PrivacyStatement]
@@ -84,7 +84,7 @@ class StatementFile:
 
     @classmethod
     def of(cls, data: Mapping[str, Any]) -> Self:
-        """The content of a file; raises an error of some type if it is of another form."""
+        """Unchecked content of a file; raises an error of any type if the file has another form."""
         _, task, written = data["task_sha256"], dict(data["task"]), list(data["statements"])
         one_line(name=task["name"])
         statements = [PrivacyStatement.from_dict(each) for each in written]
@@ -118,7 +118,7 @@ class StatementFile:
             yield "describe as its model the protocol of its task, for as many people as sent its reports"
 
     def _unmet_by_losses(self) -> Iterator[str]:
-        """Conditions that a file breaks since a stated loss is smaller than any version of the library proves."""
+        """Conditions that a file breaks by stating a smaller loss than any version of the library proves."""
         sent = sum(column.randomizer.randomizer().model.guarantee.epsilon for column in self.columns)
         if epsilon_of(cast(PrivacyStatement, self.local).guarantee) < sent * (1 - _ROUNDING):
             yield f"state at least the loss of its randomizers, epsilon = {sent:g}, for the reports themselves"
@@ -153,7 +153,7 @@ class StatementFile:
 
     @cached_property
     def models(self) -> Models | None:
-        """Protocols of the columns; None if they are not told, or do not fit the task."""
+        """Protocols of the columns; None if the file lacks them, or they do not fit the task."""
         if not self.tells_models:
             return None
         try:
@@ -165,13 +165,13 @@ class StatementFile:
 
     @property
     def tells_models(self) -> bool:
-        """Whether the file tells the protocols of all its losses; never for one of several columns."""
+        """Whether the file contains the protocols of all its losses; False for one of several columns."""
         told = bool(self.columns) and self.data["task"].get("part_of") is None
         return told and all("model" in each for each in self._by_column)
 
 
 def is_sum(statement: PrivacyStatement) -> bool:
-    """Whether a statement is at least its parts' joint loss, so that parts may be counted one by one."""
+    """Whether a statement's loss covers the joint loss of its parts, so that parts can be counted singly."""
     claim, parts = statement.guarantee, statement.parts
     try:
         added = compose([part.statement for part in parts]).guarantee
@@ -186,7 +186,7 @@ def is_sum(statement: PrivacyStatement) -> bool:
 
 
 def _is_of(column: Column, model: ProtocolModel, num_reports: int) -> bool:
-    """Whether a protocol fits a column and this number of reports, as far as the task tells."""
+    """Whether a protocol fits a column and a number of reports, as far as the task defines the protocol."""
     section, local = column.shuffler, column.randomizer.randomizer().model
     if isinstance(model.shuffle, IdentityShuffleModel):  # such a model claims no gain from a shuffle
         return model.local == local
@@ -216,7 +216,7 @@ def _unmet_by_trust(statement: PrivacyStatement) -> Iterator[str]:
 
 
 def _least_released(column: Column, num_reports: int, headline: PrivacyStatement) -> float:
-    """The largest lower bound on the loss of one column, at the delta of the headline."""
+    """Largest lower bound on the loss of one column, at the headline's delta; 0 if none is known."""
     delta = headline.guarantee.delta if isinstance(headline.guarantee, DifferentialPrivacy) else 0.0
     local = column.randomizer.randomizer().model
     if not column.shuffler.is_uniform or not 0 < delta < 1 or num_reports == 0:

@@ -121,7 +121,7 @@ class SurveyTerms:
 
     @property
     def better_sum(self) -> Knowledge | None:
-        """Accuracy by a sum, where it errs less than half as much as reports do; else None."""
+        """Accuracy of sums if their error is below half of the error of reports; else None."""
         asked = [each for each in self.questions if each.fits_sum]
         if self.sums or not asked or (found := self._as_sums()) is None:
             return None
@@ -167,7 +167,7 @@ class SurveyTerms:
         return "\n".join([*head, *tail, ""])
 
     def _table(self, asked: AskedQuestion, loss: float, *, sums: bool, within: str = "") -> list[str]:
-        """Lines of the table that says how the answers of a question are sent."""
+        """Lines of the task's table that defines how a question's answers are sent."""
         named = f"categories = {_toml(asked.answers)}"
         if asked.ends is not None:
             named = f'lower = {asked.ends[0]!r}\nupper = {asked.ends[1]!r}\nout_of_range = "clip"'
@@ -207,10 +207,13 @@ def epsilon0_for(people: int, given: float | None, *, alone: str = "") -> float:
 
 
 def minimum_for(people: int) -> int:
-    """Fewest answers to release by default: half of the people, as often fewer answer than are asked."""
+    """Fewest answers to release by default: half of the people.
+
+    Often fewer people answer than are asked.
+    """
     return max(_LEAST_BATCH, math.ceil(people / 2))
 
 
 def _toml(value: str | Sequence[str]) -> str:
-    """Text or list as TOML, which equals JSON for them but for one control character."""
+    """Text or list as TOML, written as JSON with one further control character escaped."""
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

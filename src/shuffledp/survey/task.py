@@ -107,7 +107,7 @@ class Blocks(Described):
         return without_defaults(super(Blocks, self).to_dict() | self.shuffler.beside)
 
     def columns(self) -> tuple[Column, ...]:
-        """The columns; they share all but the block, and name the whole task by its digest."""
+        """The columns, which share all keys outside the blocks and the digest of the whole task."""
         part_of = digest(self.to_dict())
         return tuple(self._column(place, part_of) for place in range(len(self.value)))
 
@@ -270,7 +270,10 @@ class Task:
 
     @property
     def folders(self) -> tuple[str, ...]:
-        """A folder name per column: letters, digits, ``-`` and ``_``, different in any case; "" without blocks."""
+        """Folder names of the columns, distinct in any letter case; "" without blocks.
+
+        They consist of letters, digits, ``-`` and ``_``.
+        """
         if not self.in_blocks:
             return ("",)
         names: list[str] = []
@@ -295,7 +298,7 @@ class Task:
         earlier: Sequence[str | Path] = (),
         beside: str | Path = ".",
     ) -> "Outcome":
-        """Outcome of all stages on a table in memory, as of the command ``run``, without writing files.
+        """Outcome of all stages on a table in memory, as by the command ``run`` but without writing files.
 
         Whoever runs this sees the raw answers, and the statements say so.
 

@@ -77,7 +77,7 @@ class LeakageFinding(Described):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnAudit:
-    """Audit of one private column: its claims, and if tested guesses, tracers and a household."""
+    """Audit of one private column: its claims and, if tested, guesses, tracers and households."""
 
     value: str
     report: AuditReport
@@ -126,7 +126,7 @@ class TaskAudit(Shown):
 
     @property
     def audited(self) -> bool:
-        """Whether the audit has a result: a refuted claim, or one that enough trials failed to refute."""
+        """Whether the audit has a result: some claim was refuted, or was not refuted by enough trials."""
         return self.refuted or self.verdicts[Verdict.CONSISTENT] > self.weak
 
     @property

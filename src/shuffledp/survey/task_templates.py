@@ -70,7 +70,7 @@ def _by_shuffle() -> dict[str, FirstTask]:
 
 
 def kinds_of_one_column() -> tuple[str, ...]:
-    """Kinds of questions about one column, which can stand beside others in one task."""
+    """Kinds of questions about one column, which a task may combine with other questions."""
     questions = map(question_type, QUESTIONS)
     return tuple(each.init_kind for each in questions if each.init_kind and each.num_columns == 1)
 
@@ -150,16 +150,16 @@ class Asked:
 
     @property
     def of_lists(self) -> bool:
-        """Whether lists are summed, whose largest length is not read from answers."""
+        """Whether the question is a sum of lists, whose largest length is not read from answers."""
         return self.form == _SUM_OF_SHARES and self.protocol == OF_LISTS
 
     @property
     def has_range(self) -> bool:
-        """Whether its table has a range of numbers, which is not read from answers."""
+        """Whether the question's table has a range of numbers, which is not read from answers."""
         return RANGE in self.table()
 
     def named(self, key: str) -> str:
-        """The line that names the column under this key, or both columns, and the lines beside the table."""
+        """Lines beside the question's table, and the line that names its one or two columns."""
         head = "" if self.form == _SUM_OF_SHARES else question_type(self.form).head
         if self.has_options:
             (options,) = self.categories or (_OPTIONS,)
@@ -262,5 +262,5 @@ minimum_batch = {least}  # with fewer answers nothing is released, and all are l
 
 
 def _toml(value: str | Sequence[object]) -> str:
-    """A value as TOML, which equals JSON for texts, integers, booleans and lists but for one control character."""
+    """A value as TOML, written as JSON with one further control character escaped."""
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

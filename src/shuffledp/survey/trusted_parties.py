@@ -37,7 +37,7 @@ def trust_of(collection: "Collection") -> tuple[Trust, ...]:
 
 
 def is_read_together(collection: "Collection") -> bool:
-    """Whether the messages of a person to one question together tell the answer, as in a sum."""
+    """Whether a person's messages to one question together reveal the answer, as in a sum."""
     return any(math.isinf(column.randomizer.randomizer().model.epsilon0) for column in collection.task.columns)
 
 

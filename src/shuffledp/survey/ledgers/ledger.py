@@ -50,7 +50,7 @@ class Entry:
 
     @property
     def left(self) -> int:
-        """Number of releases that are still to come by this entry itself."""
+        """Number of reserved releases still to come; 0 once the entry is void."""
         return 0 if self.voided else max(self.reserved.count - self.taken - len(self.releases), 0)
 
     @property
@@ -60,7 +60,7 @@ class Entry:
 
     @property
     def charge(self) -> Charge:
-        """Charge of the entry: of its releases, and the worst charge of each release to come."""
+        """Charge of the entry: its releases' charges, and the worst charge of each release to come."""
         each = self.reserved.charge
         if self.reserved.keeps and not self.voided:
             return each
@@ -77,7 +77,7 @@ class Entry:
 
 
 class Ledger:
-    """Ledger as its lines have made it; `take` adds one line.
+    """Ledger made from its lines; `take` adds one line.
 
     Guarantees:
         1. All releases of a population that are charged here, chosen in whatever way, lose together at most the cap,
@@ -135,7 +135,7 @@ class Ledger:
         return found
 
     def planned(self, task_sha256: str, population: str = EVERYBODY) -> Entry | None:
-        """Entry of a declared plan for a task and a population that has releases left; None without one."""
+        """Entry of a declared plan with releases left, for a task and a population; None if there is none."""
         for entry in self.entries.values():
             of = entry.reserved
             if entry.left and entry.is_plan and (of.task_sha256, of.population) == (task_sha256, population):
@@ -143,7 +143,7 @@ class Ledger:
         return None
 
     def require_room(self, charge: Charge, population: str, what: str) -> None:
-        """Refuse a reservation that does not fit into what is left of the budget.
+        """Refuse a charge that does not fit into the remaining budget.
 
         Raises:
             BudgetExceededError: if the cap would not hold any more, or does not already.

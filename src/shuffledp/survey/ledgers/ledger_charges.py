@@ -1,4 +1,4 @@
-"""Charges of a task in a privacy ledger: the worst case beforehand, and of a release by its people."""
+"""Charges in a privacy ledger: of a task in the worst case, and of a release by its people."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -65,7 +65,7 @@ def loss_of_release(release: EarlierRelease, remainder: float) -> Loss:
 
 
 def charge_of_models(models: Sequence[ProtocolModel], remainder: float) -> Charge:
-    """Charge of one release of separately shuffled protocols, at most their devices' own guarantee."""
+    """Charge of one release of separately shuffled protocols, none charged above its local guarantee."""
     return sum((_charge(model, remainder / len(models)) for model in models), Charge())
 
 
@@ -82,7 +82,7 @@ def read_release(path: Path) -> EarlierRelease:
 
 
 def _smallest_batch(column: Column) -> int:
-    """Fewest people of a release: the minimum batch, or more if the protocol's noise needs them, besides fakes."""
+    """Fewest people of a release, fakes included: the minimum batch, or more for the protocol's noise."""
     return max(column.release.minimum_batch, column.randomizer.least_people + column.people.fakes)
 
 

@@ -37,7 +37,7 @@ class Charge(Described):
 
     @classmethod
     def of(cls, mu: float, remainder: float) -> Self:
-        """Charge from mu (0 or more) and d; whatever promises nothing is charged more than any budget."""
+        """Charge from mu (0 or more) and d; an infinite mu is charged more than any budget."""
         squared = _MOST if math.isinf(mu) else math.ceil(mu * mu * (1 + 1e-12) * UNIT)
         return cls(squared=squared, remainder=math.ceil(remainder * (1 + 1e-12) * UNIT))
 
@@ -54,11 +54,11 @@ class Charge(Described):
         return Charge(squared=self.squared * count, remainder=self.remainder * count)
 
     def less(self, part: "Charge") -> "Charge":
-        """This charge less a part of it."""
+        """This charge minus the charge of a part."""
         return Charge(squared=self.squared - part.squared, remainder=self.remainder - part.remainder)
 
     def capped(self, most: "Charge") -> "Charge":
-        """This charge if it fits into another one in both parts, else the other one."""
+        """This charge if both of its numbers are within those of the other charge, else the other charge."""
         if self.squared <= most.squared and self.remainder <= most.remainder:
             return self
         return most
@@ -68,13 +68,13 @@ class Charge(Described):
         return self.squared <= budget.squared and self.remainder <= budget.remainder
 
     def epsilon(self, delta: float) -> float:
-        """Epsilon of all that is charged, at a delta that includes the remainders."""
+        """Epsilon of the charge, at a delta that includes the remainders."""
         return epsilon_of_charges(self.squared / UNIT * (1 + 1e-12), self.remainder / UNIT, delta=delta)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LedgerTerms(Described):
-    """Terms of a ledger, its first line: the cap, and for whom.
+    """Terms of a ledger, its first line: cap, delta, number of releases and populations.
 
     Args:
         cap: epsilon of all releases together, above 0.
@@ -172,7 +172,7 @@ class Reserved(LedgerEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Released(LedgerEvent):
-    """Line on a release of a reservation, with the charge by the people who really took part.
+    """Line on a release of a reservation, with the charge by the people who took part.
 
     Args:
         id: of the entry.
@@ -199,9 +199,9 @@ class Released(LedgerEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Voided(LedgerEvent):
-    """Line that takes back the rest of a reservation, with the reason in words.
+    """Line that takes back the unused part of a reservation, with the reason in words.
 
-    Nobody can have seen a report of that rest.
+    Nobody can have seen a report of that part.
     """
 
     event = "void"
@@ -249,5 +249,5 @@ def line_of(event: LedgerEvent | LedgerTerms, previous: str) -> bytes:
 
 
 def digest_of(line: bytes) -> str:
-    """SHA-256 of a line, by which the next one names it."""
+    """SHA-256 of a line, by which the next line refers to it."""
     return hashlib.sha256(line).hexdigest()

@@ -113,7 +113,7 @@ class Plan:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Warnings to read before anything is collected that way; empty if there are none."""
+        """Warnings to read before the collection begins; empty if there are none."""
         models = [column.model for column in self.columns]
         own = [(plan, [column.model]) for column in self.columns for plan in (column.of_question, column.of_shuffle)]
         added = [(self.of_shuffle, models), *own]
@@ -146,7 +146,7 @@ def plan(
     alone: bool = False,
     progress: Progress | None = None,
 ) -> Plan:
-    """The plan of a task, beside every other randomizer that could do it.
+    """The plan of a task and of all other randomizers that could do the task.
 
     Others get the task's own values of all keys that they have too, such as epsilon0 and the categories or the range,
     and their defaults for the rest.
@@ -286,7 +286,7 @@ def planned_people(task: Task, num_users: int | None, around: Around | None = No
 
 
 def require_planned(column: Column, num_users: int, around: Around | None = None) -> None:
-    """Refuse a number of people with which the protocol and the shuffler would release nothing."""
+    """Refuse a planned number of people for which the protocol or the shuffler would release nothing."""
     column.require_people(num_users, planned=True)
     column.shuffler.require_planned(column, num_users, around)
     most = column.randomizer.most_people

@@ -1,4 +1,4 @@
-"""Plan of the same questions to the same people every week, at one loss of all weeks together.
+"""Plan of the same questions to the same people every week, with the joint loss of all weeks.
 
 Devices randomize anew every week, and each week is shuffled by itself, so that the weeks are releases that compose
 (`shuffledp.accounting.compose_releases`). Where answers do not change, a first week with the loss of all weeks tells

@@ -81,7 +81,7 @@ class BlanketedChoice(SingleChoice):
         return curator_beside(replace(protocol, local=self.model.response), stated)
 
     def plan(self, protocol: ProtocolModel, *, delta: float, alone: bool) -> BlanketPlan | None:
-        """Plan of the messages that other losses need; None if ``alone``."""
+        """Plan of the blanket messages needed at several losses; None if ``alone``."""
         return None if alone else blanket_plan(protocol, delta)
 
     def alternatives(self) -> dict[str, type[Question]]:

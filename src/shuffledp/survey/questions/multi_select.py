@@ -109,7 +109,7 @@ class MultiSelect(Question):
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """The section written by ``to_dict``; without ``kind``, by the usual way for what is asked."""
+        """The section written by ``to_dict``; a missing ``kind`` is chosen by `usual_way`."""
         if isinstance(data, Mapping) and cls.tag_key not in data and "kind" not in data:
             data = {"kind": usual_way(data), **data}
         return super(MultiSelect, cls).from_dict(data)
@@ -250,7 +250,7 @@ class MultiSelect(Question):
 
 
 def usual_way(data: Mapping[str, Any]) -> str:
-    """Default way of asking: all sets if pairs are wanted, one option if columns lose too much, else columns.
+    """Default kind of section: all sets for pairs, one option if columns lose too much, else columns.
 
     Example:
         >>> asked = {"options": ["a", "b", "c"], "at_most": 3, "epsilon0": 2.0}

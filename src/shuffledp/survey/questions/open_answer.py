@@ -1,4 +1,4 @@
-"""Question for an open answer: a short text, of which the frequent words are found."""
+"""Question for an open answer, a short text; words that many people wrote are found."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -131,7 +131,7 @@ class OpenAnswer(Question):
         return estimate
 
     def expected_error(self, num_users: int) -> ExpectedError:
-        """Errors for a word of the least share that is found; if none is, for a word of all people."""
+        """Errors for a word with the smallest share that can be found, or with share 1 if none can."""
         share = least_share(self.model, num_users, alpha=self.alpha) or 1.0
         noise, sampling = word_errors(self.model, num_users, share)
         return ExpectedError(

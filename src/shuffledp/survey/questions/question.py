@@ -48,10 +48,10 @@ class AnswerColumns(Protocol):
         """Answers of a column as numbers of categories."""
 
     def in_range(self, place: int, ends: tuple[float, float], *, clip: bool, whole: bool, title: str) -> Read:
-        """Answers of a column as numbers in a range; with ``clip``, others are moved to its nearer end."""
+        """Answers of a column as numbers in a range; ``clip`` moves numbers outside to the nearer end."""
 
     def lists(self, place: int, length: int, wanted: str, fits: Callable[[NDArray[np.float64]], Any]) -> Read:
-        """Answers of a column as lists of numbers, shape (rows, length); ``fits`` tells valid lists."""
+        """Answers of a column as lists of numbers, shape (rows, length); ``fits`` accepts valid lists."""
 
     def texts(self, place: int, spelled: Callable[[str], str]) -> Read:
         """Answers of a column as texts in one spelling; a text that becomes empty is missing."""
@@ -130,7 +130,7 @@ class Question(Section):
         return expected_error(self.randomizer().model, num_users)
 
     def local_errors(self, num_users: int) -> dict[str, float]:
-        """Standard errors of randomizers that need no shuffler, by kind; empty if the task uses one of them."""
+        """Standard errors of purely local randomizers, by kind; empty if the task uses such a randomizer."""
         del num_users
         return {}
 
@@ -227,7 +227,7 @@ class Question(Section):
         return 1.0
 
     def shared(self) -> dict[str, Any]:
-        """Keys that another randomizer may take over from this one."""
+        """Keys with their values, except the kind, which another randomizer may take over."""
         return {key: value for key, value in self.to_dict().items() if key != self.tag_key}
 
     def alternatives(self) -> "dict[str, type[Question]]":
@@ -235,7 +235,7 @@ class Question(Section):
         return {kind: member for kind, member in question_type(self.answers).members().items() if kind != self.kind}
 
     def instead(self, member: "type[Question]") -> "Question":
-        """Section of another kind with this section's values for all keys in common, and defaults for the rest."""
+        """Section of another kind, with this section's values for all shared keys and defaults otherwise."""
         theirs = {field.name for field in fields(cast(Any, member))}
         shared = {key: value for key, value in self.shared().items() if key in theirs}
         return member.from_dict({member.tag_key: member.kind, **shared})

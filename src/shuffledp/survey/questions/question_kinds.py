@@ -1,4 +1,4 @@
-"""Registry of questions: one line for each type, by the name that the library knows it by.
+"""Registry of questions: one line for each type, under the type's name in the library.
 
 A module is imported when a task asks its question, so that a command loads no other. A table ``[randomizer]`` is that
 of the question that the task names beside it (``kind = "..."`` of the private column); else of the first line whose
@@ -67,7 +67,7 @@ def question_type(name: str) -> "type[Question]":
 
 
 def read_question(title: str, block: Table, table: Table, otherwise: Any) -> "tuple[Table, Question]":
-    """Rest of a private column's ``block``, and the question read from its table ``[randomizer]``.
+    """Private column's ``block`` without the question's keys, and the question read from ``table``.
 
     ``otherwise`` is the base of all, by which a table is refused that is of none.
     """
@@ -93,7 +93,10 @@ def read_question(title: str, block: Table, table: Table, otherwise: Any) -> "tu
 
 
 def with_question(title: str, data: Table) -> Table:
-    """Table of a task with its question read from ``[randomizer]``, or from a table in its place; refused with both."""
+    """Table of a task with its question read from ``[randomizer]`` or from the table that replaces it.
+
+    Both tables together are refused.
+    """
     from shuffledp.survey.questions.question import Question
 
     if not isinstance(data, Mapping):
