@@ -170,7 +170,7 @@ def _what(finding: Finding) -> tuple[str, str]:
 
 
 def _limit(found: Examination) -> str:
-    """The protocol's limit for many people, in words; "" where that is not known."""
+    """The protocol's limit for many people, in words; "" if the limit is unknown."""
     if found.limit is None:
         return ""
     mu = _from_to(found.limit.mu_lower, found.limit.mu_upper)

@@ -118,7 +118,7 @@ def _of_test(test: Independence) -> str:
 
 
 def _meaning(found: Sequence[ColumnComparisons]) -> str:
-    """Sentences on whom the differences are about, how many comparisons are counted, and their cost."""
+    """Sentences on the people compared, the number of counted comparisons, and their cost."""
     differences = [one for each in found for one in each.differences]
     total = max(each.num_comparisons for each in found)
     abouts = [_WHOM[each] for each in dict.fromkeys(one.about for one in differences)]

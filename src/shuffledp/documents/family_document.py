@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class FamilyDocument:
-    """Parts of pages that a family adds for its shufflers and randomizers: none, unless a subclass has some."""
+    """Parts of pages that a family adds for its shufflers and randomizers: none by default."""
 
     def release_sections(self, outcome: "ColumnOutcome") -> Iterable[Section | None]:
         """Sections of a release, after its estimates."""

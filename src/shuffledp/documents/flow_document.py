@@ -29,7 +29,7 @@ _REFUSED = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """One box of the drawn flow: its name, count and note, and the number left out."""
+    """One box of the drawn flow: its name, count and note, and the number of left-out answers."""
 
     name: str
     count: str

@@ -223,7 +223,7 @@ def leakage_section(outcome: ColumnOutcome) -> Section | None:
 
 
 def _learned_of(outcome: ColumnOutcome) -> Iterable[Block]:
-    """Blocks of the leakage section of a release, or the reason why it is not computed."""
+    """Blocks of the leakage section of a release, or the reason why leakage is not computed."""
     model, command, size = outcome.model, _command(outcome), len(outcome.column.randomizer.targets)
     share = told(ONE_RELEASE if len(outcome.statements[0].parts) > 1 else "", on=PAGE)
     if size > _MOST_VALUES:

@@ -1,4 +1,4 @@
-"""Origin of a result in words, and means to check the task of a result without data."""
+"""Origin of a result in words, and ways to check its task without data."""
 
 import platform
 from collections.abc import Iterable, Iterator, Mapping
@@ -54,13 +54,13 @@ def provenance_section(outcome: ColumnOutcome | Outcome) -> Section:
 
 
 def model_section(model: ProtocolModel) -> Section:
-    """The public description of a protocol that no task fixed."""
+    """Section with the public description of a protocol that no task fixed."""
     blocks: tuple[Block, ...] = (Pairs(tuple(parameters_of(model.to_dict())), on=PAGE),)
     return Section(anchor="provenance", title="How it was made", blocks=blocks, place=Place.ORIGIN)
 
 
 def task_section(task: Column | Task) -> Section:
-    """Section with all parameters of a task, and the means to check that a task is the same."""
+    """Section with all parameters of a task, software versions, and the task's digest."""
     blocks = (Beside((_parameters("Fixed beforehand", task), tuple(_versions(task, {}))), on=PAGE),)
     return Section(anchor="audited_task", title="The task", blocks=blocks)
 

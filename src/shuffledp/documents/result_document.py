@@ -83,7 +83,7 @@ def quote_of(
 
 
 def _quoted(named: tuple[str, Release]) -> tuple[str, Release, str]:
-    """Name of a question, its release, and a clause about the people that it counts; "" if everybody was asked.
+    """Name of a question, its release, and a clause about the people counted; "" if everybody was asked.
 
     Where shares among those asked are given, they stand in the place of those of all people.
     """

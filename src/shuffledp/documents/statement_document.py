@@ -50,7 +50,7 @@ _SIGNS = {"at most": "<=", "at least": ">=", "exactly": "="}
 
 
 def promise_of(statements: Sequence[PrivacyStatement], counted: str = "") -> Promise:
-    """Promise with the first statement in parts and the others in short; ``counted`` describes the reports."""
+    """Promise with the first statement in parts and others in short; ``counted`` describes the reports."""
     first, *others = statements
     dangers = tuple(first.words_of(each) for each in first.trust if each.is_danger)
     alone = next((each.claimed or each.guarantee for each in others if each.guarantee.type == LocalDP.type), None)
@@ -116,7 +116,7 @@ def facts_of(statement: PrivacyStatement) -> tuple[str, ...]:
 
 
 def with_loss(counted: str, alone: Guarantee | None, *, together: bool = False) -> str:
-    """Number of reports, with the loss of each by itself, or of all reports of one person."""
+    """Number of reports, with the loss of each report or of all reports of one person."""
     if not isinstance(alone, DifferentialPrivacy):
         return counted
     if alone.is_trivial:
@@ -244,7 +244,7 @@ def grounds_of(statements: Sequence[PrivacyStatement]) -> tuple[Block, ...]:
 
 
 def _in_full(statement: PrivacyStatement) -> tuple[Block, ...]:
-    """The statement as a paragraph, and further needs of its theorems."""
+    """The statement as a paragraph, and further requirements of its theorems."""
     bases = {"": statement.basis} | {f"{leaf.label}: ": leaf.statement.basis for leaf in statement.leaves()}
     needed = [(f"{of}{each.requirement}", each.value) for of, basis in bases.items() for each in basis.hypotheses]
     heads = (Column("Needed", left=True), Column("Found", left=True))

@@ -61,7 +61,7 @@ def rows_chart(
 def _drawn_of_many(
     estimate: Estimate, scale: Scale, model: LocalModel | None
 ) -> tuple[Estimate, NDArray[np.intp], str]:
-    """Estimate, indices of the rows to draw, and a note on how they were chosen.
+    """Estimate, indices of the rows to draw, and a note on the choice of the rows.
 
     The largest rows are drawn if intervals hold for all rows jointly, else the first ones.
     """

@@ -262,7 +262,7 @@ def _overall(x: Sequence[float], y: Sequence[float]) -> Line:
 
 
 def _map(drawn: PlacesDrawn, at: Floats) -> Panel:
-    """Panel with a map: latitude upward for coordinates on the globe, else the first column to the right."""
+    """Panel with a map: the first column runs to the right, except that latitude runs upward."""
     names = list(drawn.where[0])
     north = int(names[0].lower().startswith("lat"))
     apart = (drawn.estimate - drawn.overall) / np.maximum(drawn.error, 1e-300)

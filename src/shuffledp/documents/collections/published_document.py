@@ -187,7 +187,7 @@ def _row(column: Column, row: Mapping[str, Any], decimals: int | None) -> tuple[
 
 
 def _of_all(column: Column, statistic: str) -> str:
-    """Name of a mean, a sum or the share of one of two answers, for use without a column's name; else ""."""
+    """Name of a mean, sum or single share that needs no column beside it; "" for other statistics."""
     if statistic not in _OF_ALL or len(column.targets) > 1:
         return ""
     (names,) = column.randomizer.categories_of_answers or ((),)

@@ -174,7 +174,7 @@ def survey_status_document(collection: Collection, status: Mapping[str, object],
 
 
 def sum_offer(terms: "SurveyTerms", *, invited: bool, local: bool = False) -> tuple[Block, ...]:
-    """Offer of a sum in place of reports: how, its price and its gain.
+    """Offer of a sum in place of reports: its options, its price and its gain.
 
     Empty unless the sum errs less than half as much.
 

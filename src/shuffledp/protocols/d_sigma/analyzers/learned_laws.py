@@ -102,7 +102,7 @@ class BoostedRegions:
 
 
 def _places(name: str, points: ArrayLike) -> Floats:
-    """Finite numbers, one row per place; a single column may be given as one dimension."""
+    """Checked finite numbers, one row per place; one dimension is a single column."""
     validate.unmasked(**{name: points})
     try:
         array = np.asarray(points, dtype=np.float64)

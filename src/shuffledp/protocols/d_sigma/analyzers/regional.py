@@ -308,7 +308,7 @@ def _sums_of(regions: Numbers, columns: Floats, count: int) -> Floats:
 
 
 def _parts_of(numbers: Numbers) -> Iterator[Numbers]:
-    """Parts of an array, for work without a second array of its full length."""
+    """Parts of an array, each of a bounded length, to save memory."""
     return (numbers[start : start + _AT_A_TIME] for start in range(0, numbers.size, _AT_A_TIME))
 
 

@@ -248,7 +248,7 @@ def _guesses(found: ArrayLike, people: int, values: int | None) -> Integers:
 
 
 def _replaced(truth: Integers, person: int, draw: np.random.Generator) -> Integers:
-    """Copy of the answers, with one person's answer replaced by a random other person's."""
+    """Copy of the answers, in which one person's answer is replaced by a random other person's answer."""
     other, sent = int(draw.integers(truth.size - 1)), truth.copy()
     sent[person] = truth[other + (other >= person)]
     return sent

@@ -61,7 +61,7 @@ class Naming(Success):
 
     @property
     def power(self) -> str:
-        """Sentence that the runs were too few; "" where they were enough."""
+        """Sentence that the runs were too few for a refutation; "" otherwise."""
         return "That twice the chance is true would hardly have been found in so few runs." if self.weak else ""
 
     @property

@@ -357,5 +357,5 @@ def _chance(bound: ReidentificationBound) -> str:
 
 
 def _at_most(chance: float) -> str:
-    """Upper bound on a probability in words; for a nearly certain event, that nothing is promised."""
+    """Upper bound on a probability in words; "nothing is promised" for a nearly certain event."""
     return "nothing is promised" if chance > _CERTAIN else f"at most {percent(chance, 'at most')}"

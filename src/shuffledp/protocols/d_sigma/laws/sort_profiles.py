@@ -170,7 +170,7 @@ def _aligned(step: float, least: float) -> float:
 
 
 def _on_grid(shifts: Floats, step: float) -> Integers:
-    """Shifts in grid steps, rounded so that sums of the first k are never smaller, nor a step larger."""
+    """Shifts in grid steps; each sum of the first k shifts is rounded up, by less than a step."""
     sums = np.ceil(np.cumsum(shifts) / step * (1 - 1e-12)).astype(np.int64)
     return np.diff(sums, prepend=0)
 

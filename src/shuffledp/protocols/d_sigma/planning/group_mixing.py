@@ -378,7 +378,7 @@ def _groups_within(key: str, value: float, points: Floats, metric: str) -> Group
 
 
 def _other_reaches(key: str, own: float, people: int) -> list[float]:
-    """Distinct radii or numbers of neighbors to compare with ``own``, without ``own``."""
+    """Distinct radii or numbers of neighbors other than ``own``, for comparison."""
     if key == "radius":
         return [own * factor for factor in _FACTORS_OF_REACH] if 0 < own < math.inf else []
     others = {max(1, min(round(own * factor), people - 1)) for factor in _FACTORS_OF_REACH}

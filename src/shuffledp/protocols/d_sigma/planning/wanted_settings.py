@@ -257,7 +257,7 @@ def _largest(make: Make, holds: Holds) -> float | None:
 
 
 def _smallest(make: Make, holds: Holds) -> float | None:
-    """Smallest alpha, to 1%, that meets a requirement, as larger ones do; None if the largest alpha fails."""
+    """Smallest alpha, to 1%, that meets a requirement, as larger alphas do; None if the largest fails."""
     if not holds(make(MOST_ALPHA)):
         return None
     if holds(make(LEAST_ALPHA)):
@@ -276,7 +276,7 @@ def _short(alpha: float, rounded: Callable[[float], int]) -> float:
 
 
 def _first_on_grid(make: Make, holds: Holds) -> float | None:
-    """Smallest alpha of a grid that meets a requirement, as all larger ones do; None if the largest fails."""
+    """Smallest alpha of a grid that meets a requirement, as all larger alphas do; None if there is none."""
     alpha, found = MOST_ALPHA, None
     while alpha >= LEAST_ALPHA and holds(make(alpha)):
         found, alpha = alpha, alpha / 2

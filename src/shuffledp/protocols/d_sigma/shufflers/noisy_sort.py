@@ -249,7 +249,10 @@ class NoisySortShuffler(SlotShuffler):
         return spread if self._power == 1 else math.sqrt(spread) * _ROUND_UP
 
     def _loss(self, spread: float) -> float:
-        """Alpha of a spread: for Laplace noise the spread; for Gaussian noise alpha at ``delta``, 0 for None."""
+        """Alpha of a spread: for Laplace noise the spread, for Gaussian noise alpha at ``delta``.
+
+        It is 0 for Gaussian noise without ``delta``.
+        """
         if self.noise == "laplace":
             return spread
         return gaussian_alpha(spread, self.delta) if self.delta is not None else 0.0
@@ -358,7 +361,7 @@ def worst_windows(at: Floats, starts: NDArray[np.int64]) -> tuple[SwapWindows, .
 def _whole_blocks(
     at: Floats, starts: Integers, blocks: Integers, kinds: Integers, count: int
 ) -> list[tuple[int, float]]:
-    """Size of the smallest block of each class, and the largest cost of exchanging two people of one of its blocks."""
+    """Smallest block size of each class, and largest cost of an exchange inside one of its blocks."""
     geometry = SwapGeometry(at=at, starts=starts, rebates=np.zeros(starts.size - 1))
     smallest, cost = np.full(count, at.size), np.zeros(count)
     np.minimum.at(smallest, kinds, np.diff(starts)[blocks])

@@ -65,7 +65,7 @@ class SlotShuffleModel(ColludingShuffleModel):
 
     @property
     def mixing(self) -> tuple[str, ...]:
-        """Remark that people are mixed with neighbors only, and how many are not mixed at all."""
+        """Remark that people are mixed with neighbors only, and on the number of people not mixed at all."""
         alone, people, windows = self.num_alone, self.num_users, self.swap_windows()
         if alone == people:
             return ()

@@ -120,5 +120,5 @@ def _worth_trying(largest: int, people: int, own: float | None) -> set[float]:
 
 
 def _is_least_noise(alpha: float, delta: float) -> bool:
-    """Whether a larger alpha would not reduce the Gaussian noise any further."""
+    """Whether the Gaussian noise is already the least, so that a larger alpha cannot reduce it."""
     return gaussian_mu(alpha / 2, delta) == gaussian_mu(2 * alpha, delta)

@@ -75,7 +75,7 @@ def name_household(
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class CommonGuess(Success):
-    """Success rate of guessing which of two given answers ``people`` share, against a central epsilon."""
+    """Success rate of guessing which of two answers ``people`` share, compared with a central epsilon."""
 
     people: tuple[int, ...]
 

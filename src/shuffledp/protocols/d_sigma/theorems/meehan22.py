@@ -137,7 +137,7 @@ def _group_privacy(epsilon: float, groups_digest: str, group: int, assumed: tupl
 
 
 def unneeded_shuffle(model: ProtocolModel) -> tuple[str, ...]:
-    """Remark that randomizing alone hides the order inside groups better than the shuffle; empty if it does not."""
+    """Remark that randomizing alone hides the order inside groups better than the shuffle; else empty."""
     own, local, group = model.shuffle.d_sigma, model.local.guarantee, model.shuffle.largest_group
     if own is None or local.delta > 0 or own.alpha <= local.epsilon * group:
         return ()

@@ -241,7 +241,7 @@ class WalkReader:
 
 
 def _handing_in(others: Floats, most: int) -> tuple[Floats, Floats]:
-    """Chance by place that the followed report is handed in if held there, and share of dummies if not.
+    """By place: chance to hand in the followed report if held there, else expected share of dummies.
 
     Of N others, Poisson distributed: E min(1, B / (1 + N)), where E 1 / (1 + N) = (1 - exp(-mean)) / mean; and
     E max(0, B - N) / B.

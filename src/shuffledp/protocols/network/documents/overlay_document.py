@@ -135,7 +135,7 @@ def short_sizes(sizes: Sequence[int]) -> str:
 
 
 def designs_document(found: OverlayDesigns) -> Document:
-    """Page on overlays: the recommended one with its task lines, a table of all, and the columns' meaning."""
+    """Page on overlays: the recommended overlay with task lines, a table of overlays, and its columns."""
     chosen = found.chosen
     epsilon = in_digits(found.epsilon, "at most")
     opening = (
@@ -166,7 +166,7 @@ def _limits(found: OverlayDesigns) -> str:
 
 
 def _designs(found: OverlayDesigns) -> Table:
-    """Table with a row per overlay, the recommended one marked, and a row for the random graph."""
+    """Table with a row per overlay, a mark on the recommended overlay, and a row for the random graph."""
     epsilon = Cell(before="<=", text=in_digits(found.epsilon, "at most"))
     rows: list[tuple[str | Cell, ...]] = [
         (

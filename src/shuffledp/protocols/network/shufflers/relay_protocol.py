@@ -72,7 +72,7 @@ class RelayState:
         return WalkPhase.WAITING if self.round < self.num_rounds else WalkPhase.WALKED
 
     def met(self, offline: frozenset[int]) -> frozenset[int]:
-        """Neighbors met in the current round, given who was offline; nobody if this person was."""
+        """Neighbors met in the current round, given who was offline; none if this person was offline."""
         return frozenset() if self.person in offline else frozenset(self.present_neighbors) - offline
 
     def missing(self, offline: frozenset[int]) -> frozenset[int]:

@@ -161,7 +161,7 @@ def _own_randomizer(model: LocalModel) -> Randomizer:
 
 
 def _checked_value(value: int | None, model: LocalModel) -> None:
-    """Refuse a value that the dummies' randomizer does not take, or None without a default."""
+    """Refuse a value that the dummies' randomizer rejects, or None without a default value."""
     if value is None:
         model.dummy_value  # noqa: B018  # raises
     elif isinstance(model, FrequencyModel) and value >= model.domain_size:

@@ -114,7 +114,7 @@ class ReducedToUniform(WalkTheorem):
 
 
 def finest(delta: float) -> Precision:
-    """Precision at which the chance left out is small beside this delta."""
+    """Precision at which the left-out chance is small beside this delta."""
     return Precision(next((each for each in _OUTSIDE if each <= _UNLIKELY * delta), _OUTSIDE[-1]), _BLOCKS)
 
 

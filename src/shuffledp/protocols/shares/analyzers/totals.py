@@ -40,7 +40,7 @@ class TotalAnalyzer:
 
 
 def people_of(model: SumModel, num_reports: int) -> int:
-    """Number of people who sent these messages, equally many each.
+    """Number of people who sent these messages, if all people send equally many messages.
 
     Raises:
         InvalidParameterError: if there is none, they do not have equally many, or more came than were planned.

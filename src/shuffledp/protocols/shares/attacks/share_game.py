@@ -69,7 +69,7 @@ def _of_places(grid: NDArray[np.int64], laws: _Laws) -> tuple[Floats, Floats]:
 
 
 def _combinations(grid: NDArray[np.int64], laws: _Laws) -> float:
-    """Score over all choices of one share from every round, each judged by the sum of its shares.
+    """Score over all choices of one share from every round, each choice judged by its shares' sum.
 
     Each choice counts by the likelihood that its sum is the first person's. 0 where the modulus is too large.
     """

@@ -50,7 +50,7 @@ class ParallelShuffleModel(ShuffleModel):
 
     @property
     def passage(self) -> str:
-        """Words for the way of the reports, with the number of parallel rounds unless it is 1."""
+        """Words for the way of the reports, with the number of parallel rounds if there are several."""
         several = f"through {self.num_rounds:,} {self.round.kind} rounds side by side"
         return self.round.passage if self.num_rounds == 1 else several
 

@@ -72,7 +72,7 @@ class StratifiedEstimate(Estimate):
 
     @property
     def derived(self) -> tuple[Estimate, ...]:
-        """Further estimates: all derived from the estimate for all people, and the regions' where known."""
+        """Further estimates: those derived with the estimate for all people, then the regions' estimates."""
         return (*self.everybody.derived, *([] if self.regions is None else [self.regions]))
 
     def with_targets(self, names: tuple[str, ...]) -> "StratifiedEstimate":

@@ -128,7 +128,7 @@ def _rounded(section: StratifiedSection, rounding: float, effect: float) -> str:
 
 
 def _regions(outcome: ColumnOutcome, stratified: Stratified, estimate: Estimate) -> Section:
-    """Section of all answers in all regions, as charts and rows; if too many, a choice without estimates."""
+    """Section of all answers in all regions, as charts and rows, or of some chosen without estimates."""
     name, scale = printable(str(stratified.section.by)), scale_of(outcome.release)
     people, overall, label = stratified.people, outcome.release.estimate, outcome.column.label
     targets, drawn_regions = len(overall.target), min(len(people), MOST_DRAWN)

@@ -56,7 +56,7 @@ class StratifiedShuffleModel(ColludingShuffleModel):
         return f"a uniform shuffle inside each of {count_of(len(self.sizes), 'stratum', 'strata')}"
 
     def beside_reports(self, columns: str) -> str:
-        """Sentence on the public ``columns`` of a stratum, or on batches as strata if there are none."""
+        """Sentence on the public ``columns`` of a stratum, or, without columns, on batches as strata."""
         if not columns:
             return "Each report is released beside the number of its batch; the strata are these batches."
         return f"Each report is released beside {columns} of its stratum."
@@ -116,7 +116,7 @@ class StratifiedShuffler:
         validate.instance_of(Strata, strata=self.strata)
 
     def model(self, num_users: int) -> StratifiedShuffleModel:
-        """Public description of the shuffle, for exactly the number of users in the strata."""
+        """Public description of the shuffle; ``num_users`` must be the number of users in the strata."""
         validate.integer_at_least(1, num_users=num_users)
         if num_users != self.strata.num_users:
             raise validate.invalid(f"the people of the strata, {self.strata.num_users}", num_users=num_users)
@@ -131,7 +131,7 @@ class StratifiedShuffler:
         public: Table | None = None,  # noqa: ARG002 (detached: guarantee 2)
         source: RandomSource | None = None,
     ) -> View:
-        """View with the stratum of each report as its label, shuffled inside each label.
+        """View with each report's stratum as its label; reports are shuffled inside each stratum.
 
         The view's constructor permutes the reports of equal labels, which is the shuffle.
 
