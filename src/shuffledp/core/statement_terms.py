@@ -178,6 +178,14 @@ _TRUSTED = {
 }
 
 
+def trust_in_hosts(trust: tuple[Trust, ...]) -> tuple[Trust, ...]:
+    """Trust assumptions with enough hosts in place of the shuffler, where shares are kept apart."""
+    if Trust.SHARES_APART not in trust:
+        return trust
+    others = (each for each in trust if each not in (Trust.SHUFFLER, Trust.NO_COLLUSION))
+    return (*others, Trust.ENOUGH_HOSTS)
+
+
 @dataclass(frozen=True, slots=True)
 class Party(Described):
     """Party by its name: the "shuffler" or the "analyst", with an identification such as its address."""

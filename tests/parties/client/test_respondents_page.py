@@ -7,8 +7,9 @@ from copy import copy
 
 import pytest
 
+from parties.agreement.summing import Sum, sum_task
 from parties.client.answering import ADDRESS, SMOKES, asking
-from parties.issuer.issuing import WithTokens
+from parties.issuer.issuing import WithTokens, issuer_key
 from parties.service.given import Parties, task, task_near_an_order
 from shuffledp import KaryRandomizedResponse, MaskedPrefixes
 from shuffledp.core.errors import InvalidParameterError
@@ -21,7 +22,8 @@ from shuffledp.parties.client.browser_randomizers import KINDS, model_in_text, r
 from shuffledp.parties.client.page_words import LANGUAGES, PageWords
 from shuffledp.parties.client.respondents_page import is_page, with_page
 from shuffledp.parties.wire.keys import AnalyzerKey
-from shuffledp.survey import Collection, PartyNames
+from shuffledp.parties.wire.published_keys import PublishedKey
+from shuffledp.survey import Collection, PartyNames, Service
 from shuffledp.survey.questions.question_kinds import QUESTIONS, question_type
 
 LARGEST = 170_000
@@ -161,6 +163,16 @@ def test_parties_on_one_host_are_one_operator_on_the_page():
     assert "(https://vps.example.org, https://vps.example.org:8444)" in danger
     assert any("could see who sent which report" in words for words, _ in said["trust"])
     assert len(data_of(with_page(Parties(asking()).collection, ADDRESS)[1])["dangers"]) == 1
+
+
+@pytest.mark.deep
+def test_a_sum_over_hosts_of_one_operator_names_each_address_once_and_no_one_shuffler():
+    urls = [f"http://127.0.0.1:{port}" for port in (8001, 8002, 8003)]
+    issuer = Service(url=urls[0], key=PublishedKey.of(issuer_key(), active_from="2020-01-01T00:00:00Z"))
+    given = Sum.new(urls=urls, task=sum_task(3), transport="token", issuer=issuer)
+    said = data_of(with_page(given.collection, f"{urls[0]}/c/survey")[1])
+    assert f"({', '.join(urls)})" in said["dangers"][1]
+    assert said["promise"][-1].startswith("If more hosts than planned tell the analyst who sent what, this is left:")
 
 
 JOB = {"column": "job", "kind": "open", "length": 8, "randomizer": {"kind": "masked-prefix", "epsilon0": 6.0}}

@@ -8,6 +8,8 @@ import pytest
 from parties.client.answering import ADDRESS, asking
 from parties.service.given import Parties
 from shuffledp.core.errors import InvalidParameterError, RemoteProtocolError
+from shuffledp.documents.collections.published_document import published_document
+from shuffledp.documents.page import page_of
 from shuffledp.parties.client.respondents_page import with_page
 from shuffledp.parties.organizer.page_check import check_page, page_of_link
 
@@ -40,12 +42,31 @@ def test_another_page_is_said_to_be_another_one(content):
         checked(content)
 
 
-def test_what_asks_nothing_may_be_the_result():
-    with pytest.raises(RemoteProtocolError, match=r"it is ANOTHER ONE.* it may be the result"):
-        checked(b"<!doctype html><h1>Result</h1>")
-    with pytest.raises(RemoteProtocolError) as another:
-        checked(PAGE + b"\n")
-    assert "result" not in str(another.value)
+def test_a_result_is_no_page_that_asks_in_the_place_of_another():
+    for results in ([None], [None, None]):
+        told = [("2026-12-01", each) for each in results]
+        result = page_of(published_document(COLLECTION, told, ["this."]))
+        with pytest.raises(RemoteProtocolError, match=r"nobody can answer at .* shows the result") as caught:
+            checked(result)
+        assert "ANOTHER ONE" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "<script>1</script>",
+        "<form action=https://x.example><button>Yes</button></form>",
+        "<a href=https://x.example>Answer here</a>",
+        "<meta http-equiv=Refresh content='0; url=https://x.example'>",
+        "<b onclick=1>Yes</b>",
+        "<svg><a/></svg>",
+        "<iframe>",
+        "",
+    ],
+)
+def test_whatever_could_ask_or_lead_elsewhere_is_another_page(more):
+    with pytest.raises(RemoteProtocolError, match="ANOTHER ONE"):
+        checked(f"<!doctype html><h1>Result</h1>{more}".encode() if more else b"")
 
 
 @pytest.mark.parametrize("status", [404, 302, 500])

@@ -81,7 +81,7 @@ def test_the_link_asks_and_then_shows_the_result_that_the_folder_has(mix, tmp_pa
     assert "Have you copied homework this year?" in page
     assert "3 answers" in page
     assert page.index(f"holds only as long as {Trust.PAGE_AT_SHUFFLER.text}.") < page.index("3 answers")
-    assert f"<strong>{Trust.PAGE_AT_SHUFFLER.text}</strong>" in page
+    assert page.count(Trust.PAGE_AT_SHUFFLER.text) == 1
     assert Trust.NO_COLLUSION.text in page
     (result,) = mix.results(collection)
     assert result.statement == json.loads((survey.release / "statement.json").read_text())
@@ -100,7 +100,7 @@ def test_where_a_third_party_serves_the_page_the_result_is_at_the_mix(mix, tmp_p
     publish(survey.read(), survey.analyst_key(), mix, BatchTooSmallError("fewer"))
     page = shown(survey)
     assert "Nothing was released" in page
-    assert f"<strong>{Trust.PAGE.text}</strong>" in page
+    assert page.count(Trust.PAGE.text) == 1
     assert Trust.PAGE_AT_SHUFFLER.text not in page
     assert "carry the signature" not in page  # there are no numbers
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.instants import shown
-from shuffledp.core.statement_terms import Trust
+from shuffledp.core.statement_terms import Trust, trust_in_hosts
 from shuffledp.core.text import count_of, printable
 from shuffledp.documents.blocks import Block, Fold, Listing, Role, Table, Text, told
 from shuffledp.documents.blocks import Column as TableColumn
@@ -51,8 +51,9 @@ def published_document(collection: Collection, results: Sequence[Result], promis
     *before, (day, statement) = results
     contact = collection.task.release.contact
     corrected = f"This is a correction, signed on {day}. What was published before stands below." if before else ""
-    trust = _trusted(collection)
-    beware = [f"Beware. What was promised holds only as long as {each}." for each in trust.bold] if promised else []
+    trust = _trusted(collection) if promised else ()
+    beware = [f"Beware. What was promised holds only as long as {each.text}." for each in trust if each.is_danger]
+    taken = tuple(_of_people(each, collection) for each in trust if not each.is_danger)
     first = (
         *(Text(each, bold=(each,)) for each in beware),
         *told(corrected, role=Role.LEAD),
@@ -67,7 +68,7 @@ def published_document(collection: Collection, results: Sequence[Result], promis
         *told(f"People could answer from {shown(collection.opens)} until {shown(collection.closes)} at the latest."),
         *told("This was promised to everybody who answered:" if promised else ""),
         *([Listing(tuple(map(printable, promised)))] if promised else []),
-        *([Text("It holds, above all, only as long as"), trust] if promised else []),
+        *([Text("Besides what stands at the top, it holds only as long as"), Listing(taken, "trust")] if taken else []),
     ]
     return Document(
         title=printable(collection.task.name),
@@ -81,13 +82,18 @@ def published_document(collection: Collection, results: Sequence[Result], promis
     )
 
 
-def _trusted(collection: Collection) -> Listing:
-    """List of the trust that a collection's promise needs, dangers first, as far as its file names it."""
-    crowd = () if collection.task.people.unvouched else (Trust.SHUFFLER, Trust.NO_COLLUSION)
-    of_models = (column.randomizer.randomizer().model.trust for column in collection.task.columns)
-    needed = sorted({Trust.OWN_DEVICE, *collection.trust, *crowd, *chain(*of_models)}, key=list(Trust).index)
-    dangers = tuple(each.text for each in needed if each.is_danger)
-    return Listing(tuple(each.text for each in needed), "trust", dangers)
+def _trusted(collection: Collection) -> list[Trust]:
+    """Trust that a collection's promise needs, as its release states it; dangers come first."""
+    crowd = () if collection.task.people.unvouched else (Trust.SHUFFLER, Trust.NO_COLLUSION, Trust.HONEST_USERS)
+    of_models = (
+        trust_in_hosts((*column.randomizer.randomizer().model.trust, *crowd)) for column in collection.task.columns
+    )
+    return sorted({Trust.OWN_DEVICE, *collection.trust, *chain(*of_models)}, key=list(Trust).index)
+
+
+def _of_people(needed: Trust, collection: Collection) -> str:
+    """Trust in words; beside fake senders, who are named before, it is about everybody else."""
+    return needed.text_beside_fakes if collection.task.people.fakes else needed.text
 
 
 def result_blocks(collection: Collection, statement: Mapping[str, Any] | None) -> tuple[Block, ...]:

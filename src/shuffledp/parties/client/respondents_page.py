@@ -124,7 +124,8 @@ def _data(draft: Collection, words: PageWords) -> dict[str, Any]:
     contact = draft.task.release.contact
     first, *others = draft.promised()
     alone = [each for each in others if each.guarantee.type == LocalDP.type]
-    told = "If the shuffler tells the analyst who sent what, this is left:"
+    who = "more hosts than planned tell" if draft.further_shufflers else "the shuffler tells"
+    told = f"If {who} the analyst who sent what, this is left:"
     claimed = [words.told("claimed")] if draft.names.to_dict() else []
     remains = [f"{told} {each.sentence_of(each.guarantee)}" for each in alone]
     return {
@@ -199,8 +200,8 @@ def _dangers(draft: Collection, words: PageWords) -> Iterator[str]:
 
 
 def _several(draft: Collection, words: PageWords) -> str:
-    """Names of the parties that one operator runs, separated by commas."""
-    return ", ".join(_party(draft, role, words) for role in draft.one_operator)
+    """Names of the parties that one operator runs, each once, separated by commas; a mix gives the tokens, too."""
+    return ", ".join(dict.fromkeys(_party(draft, role, words) for role in draft.one_operator))
 
 
 def _result(draft: Collection, words: PageWords) -> list[str] | None:

@@ -5,6 +5,7 @@ import json
 import re
 from contextlib import suppress
 from dataclasses import replace
+from html.parser import HTMLParser
 
 import httpx
 
@@ -13,7 +14,10 @@ from shuffledp.survey import Collection, WebPage
 
 _LINK = re.compile(r"(?P<url>[^#]+)#page=(?P<sha256>[0-9a-f]{64})(?:&invitation=[A-Za-z0-9_-]+)?")
 _LONGEST = 1 << 20  # bytes of a page
-_PERHAPS = "If the survey has closed, and nothing is asked there, it may be the result, which a mix shows in its place."
+_STATIC = re.compile(
+    "b|blockquote|body|caption|code|dd|details|div|dl|dt|em|figcaption|figure|footer|h[1-5]|head|header|html|li|main|"
+    "meta|ol|p|pre|section|span|strong|style|summary|table|tbody|td|th|thead|title|tr|ul|wbr"
+)  # elements that neither ask, nor lead anywhere, nor run anything
 _DATA = re.compile(r'<script type="application/json" id="data">(.*?)</script>', re.DOTALL)
 
 
@@ -47,15 +51,42 @@ def check_page(page: WebPage, client: httpx.Client) -> Collection | None:
     found = hashlib.sha256(content).hexdigest()
     data = _DATA.search(content.decode("utf-8", errors="replace"))
     if found != page.sha256:
+        what = f"the page at {page.url} must be the one that the link names"
+        if _asks_nothing(content):
+            raise RemoteProtocolError(
+                f"{what}, where people answer; nobody can answer at the one that is there, which has no script, no "
+                "form and no link. After the close a mix shows the result in its place: open the link, and read it."
+            )
         raise RemoteProtocolError(
-            f"the page at {page.url} must be the one that the link names; it is ANOTHER ONE, with SHA-256 {found}. "
-            "Whoever answers there may send the answer as it is: tell everybody who has the link."
-            + ("" if data else f" {_PERHAPS}")
+            f"{what}; it is ANOTHER ONE, with SHA-256 {found}. Whoever answers there may send the answer as it is: "
+            "tell everybody who has the link."
         )
     with suppress(ValueError, KeyError, TypeError, AttributeError, RecursionError):
         draft = Collection.from_dict(json.loads(json.loads(data[1] if data else "")["collection"]))
         return replace(draft, page=page)
     return None
+
+
+def _asks_nothing(content: bytes) -> bool:
+    """Whether nobody can answer at a page, since it has nothing but text, tables and styles."""
+    looking = _Static()
+    looking.feed(content.decode("utf-8", errors="replace"))
+    looking.close()
+    return looking.is_static and bool(content)
+
+
+class _Static(HTMLParser):
+    """Reader of a page that finds out whether it is static."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.is_static = True
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Look at an element, and at what it runs or where it leads."""
+        leads = any(name in ("href", "src") or name.startswith("on") for name, _ in attrs)
+        moves = ("http-equiv", "refresh") in [(name, (value or "").lower()) for name, value in attrs]
+        self.is_static &= _STATIC.fullmatch(tag) is not None and not leads and not moves
 
 
 def _fetched(url: str, client: httpx.Client) -> bytes:

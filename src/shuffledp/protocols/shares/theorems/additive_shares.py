@@ -24,7 +24,7 @@ from shuffledp.accounting.theorem import oblivious
 from shuffledp.core.guarantees import Guarantee
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.shuffle_models import LabelMeaning, ShuffleModel
-from shuffledp.core.statement_terms import Hypothesis, Trust
+from shuffledp.core.statement_terms import Hypothesis, Trust, trust_in_hosts
 from shuffledp.core.statements import PrivacyStatement
 from shuffledp.core.sum_models import LaplaceShareModel, ShareModel
 from shuffledp.core.table import Floats
@@ -90,14 +90,6 @@ class SplitAndMixRounds(ShareSums):
     def trust(self, model: ProtocolModel) -> tuple[Trust, ...]:
         """Trust assumptions: the shuffler, or the hosts not counted as colluding."""
         return trust_in_hosts(super().trust(model))
-
-
-def trust_in_hosts(trust: tuple[Trust, ...]) -> tuple[Trust, ...]:
-    """Trust assumptions with enough hosts in place of the shuffler, where shares are kept apart."""
-    if Trust.SHARES_APART not in trust:
-        return trust
-    others = (each for each in trust if each not in (Trust.SHUFFLER, Trust.NO_COLLUSION))
-    return (*others, Trust.ENOUGH_HOSTS)
 
 
 @dataclass(frozen=True, slots=True)

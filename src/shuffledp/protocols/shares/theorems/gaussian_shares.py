@@ -23,10 +23,10 @@ from shuffledp.accounting.theorem import oblivious
 from shuffledp.core.guarantees import Guarantee
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.shuffle_models import ShuffleModel
-from shuffledp.core.statement_terms import Hypothesis, Trust
+from shuffledp.core.statement_terms import Hypothesis, Trust, trust_in_hosts
 from shuffledp.core.statements import PrivacyStatement
 from shuffledp.core.sum_models import GaussianShareModel, ShareModel
-from shuffledp.protocols.shares.theorems.additive_shares import takes_all, trust_in_hosts
+from shuffledp.protocols.shares.theorems.additive_shares import takes_all
 from shuffledp.protocols.shares.theorems.share_mixing import MOST_USERS, mixing_distance
 from shuffledp.protocols.shares.theorems.share_sums import ShareBound, ShareSums, enough_noise, known_imperfection
 
