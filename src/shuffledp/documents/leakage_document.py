@@ -77,7 +77,7 @@ def leakage_document(
 
 
 def household_section(found: HouseholdLeakage) -> Section:
-    """Section on a person whose household answers alike: after one release, and after many repetitions."""
+    """Section on a person whose household answers alike: after one release, and after arbitrarily many."""
     after, alone, always = (as_share(each, "at most", decimals=4) for each in (found.value, found.alone, found.always))
     others = count_of(found.household - 1, "other person", "other people")
     agree = "always" if found.agreement == 1 else f"with chance {found.agreement:g}"
@@ -277,7 +277,7 @@ def _drawn(outcome: ColumnOutcome, found: Comparison, size: str) -> Iterable[Blo
 
 
 def worst_of(model: ProtocolModel) -> str:
-    """Largest leakage over all shufflers with the same imperfection; "" if the shuffler's law is unknown."""
+    """Largest leakage over all shufflers with this imperfection, if their law is known; else ""."""
     found = worst_like(model)
     return "" if found is None else change(found, "at most")[0]
 

@@ -39,7 +39,7 @@ class ColumnPlanDocument:
         return "reports of varying size" if bits is None else f"reports of {count_of(bits, 'bit')}"
 
     def limits(self, expected: int) -> str:
-        """Limits that the randomizer sets to the number of people, beside the number ``expected``; "" without any."""
+        """Words on the randomizer's limits to the number of people, beside ``expected``; "" without any."""
         del expected
         return ""
 

@@ -257,7 +257,7 @@ def _largest_scale(
 
 
 class KendallScales:
-    """Largest concentrations at which windows of a Kendall-Mallows shuffle are within (alpha, delta).
+    """Concentrations at which windows of Kendall-Mallows shuffles are within (alpha, delta).
 
     Each is searched for once.
     """

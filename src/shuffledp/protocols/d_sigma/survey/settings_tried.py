@@ -145,7 +145,7 @@ class Exploration(Described):
 
 
 def is_dominated(one: Tried, among: Exploration) -> bool:
-    """Whether another setting hides and learns as well, up to noise, and does one clearly better."""
+    """Whether another setting is as good at hiding and learning, up to noise, and clearly better at one."""
     hidden, moved = among.found_out(one), max(_NOISE, among.learned_error)
 
     def beats(other: Tried) -> bool:

@@ -271,7 +271,7 @@ def _blocks(others: int, hidden: Hidden, precision: Precision) -> tuple[float, l
 
 
 def _num_blocks(others: int, hidden: Hidden, precision: Precision) -> int:
-    """Number of blocks with nearly equal counts inside each, at most one block for each count."""
+    """Number of blocks of nearly equal counts; at most one block for each count."""
     mean = others * hidden.chance
     spread = math.sqrt(max(mean * (1 - hidden.chance), 0.0) * -2 * math.log(precision.outside))
     wanted = math.ceil(2 * spread / max(_CLOSE * mean, 1.0))
