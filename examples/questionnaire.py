@@ -48,5 +48,5 @@ outcome = task.run(answers)
 print(outcome.statements[0])
 for column in outcome.columns.values():
     print(f"\n{column.column.label}: {column.release.estimate}")
-    for difference in column.comparisons.differences:
+    for difference in column.comparisons.differences if column.comparisons else ():
         print(difference)
