@@ -152,7 +152,7 @@ def audit(
 
 
 def _games(shuffler: Shuffler, model: ProtocolModel, mode: Mode) -> Games:
-    """Game that an audit plays for each type of guarantee."""
+    """Game to play for each type of guarantee."""
     played: dict[str, type[Game]] = {}
     for game in GAMES:
         if game.guarantee not in played and game.suits(shuffler, model):
@@ -238,7 +238,7 @@ def _loss_of(claim: PrivacyStatement) -> float:
 
 
 def _why_no_claim(claim: PrivacyStatement, games: Games) -> str:
-    """Reason why a statement claims nothing, or why no game tests its type of guarantee; else ""."""
+    """Reason why a statement promises nothing, or no game tests its type of guarantee; else ""."""
     if claim.withdrawn is not None:
         return f"The statement is withdrawn and promises nothing: {claim.withdrawn.text}."
     if claim.kind is Kind.LOWER_BOUND:
@@ -258,7 +258,7 @@ def _why_no_claim(claim: PrivacyStatement, games: Games) -> str:
 def _sampled(
     randomizer: Randomizer, pairs: Sequence[NeighboringInputs], source: RandomSource
 ) -> list[tuple[NeighboringInputs, Reports]]:
-    """Reports of the first answers of each pair.
+    """Pairs of answers, each with reports of the pair's first answers.
 
     Every answer is randomized once, so that a wrong one is refused.
     """
@@ -275,7 +275,7 @@ def _why_no_attack(
     pipeline: RandomizerAndShuffler,
     reports: Sequence[tuple[NeighboringInputs, Reports]],
 ) -> str:
-    """Reason why no attack fits this randomizer, or this claim; else ""."""
+    """Reason why no attack fits the randomizer or the claim; else ""."""
     unreadable = game.why_unreadable(pipeline.randomizer.model, reports)
     return unreadable or game.why_not_about(claim, pipeline.shuffler)
 
@@ -311,5 +311,5 @@ def _judged(claim: PrivacyStatement, evidence: Evidence, unshuffled: float, tail
 
 
 def _unshuffled(claim: PrivacyStatement, model: ProtocolModel) -> float:
-    """Loss of one person in a view that reveals the person's report; 0 for claims about no view."""
+    """Loss of one person in a view that reveals the person's report; 0 for claims without a view."""
     return model.local.epsilon0 if isinstance(claim.guarantee, CentralDP) else 0.0

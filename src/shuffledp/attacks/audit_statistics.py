@@ -64,7 +64,7 @@ def runs_needed(epsilon: float, delta: float, *, tail: float) -> float:
 
 
 def most_shown(runs: int, delta: float, *, tail: float) -> float:
-    """Largest epsilon that this number of runs with each data set could show, the inverse of `runs_needed`."""
+    """Largest epsilon that ``runs`` runs with each data set could show; the inverse of `runs_needed`."""
     never_failed = tail ** (1 / runs)
     return max(0.0, float(loss(never_failed, 1 - never_failed, delta=delta)))
 
@@ -85,11 +85,11 @@ def to_width(value: float, lower: float, upper: float, *, percent: bool = False)
 
 
 def others_of(detected: float, mistaken: float) -> float:
-    """Number m of false reports in the randomized response of m + 1 answers that shows the event's two probabilities.
+    """Number m of false reports in the randomized response with the event's two probabilities.
 
-    k-ary randomized response sends the truth with p = e^epsilon q and each of m = k - 1 other reports with q, so that
-    m = (1 - p) / q. It is 1 at the corner of all that (epsilon, delta) allows, where an event shows most, and taken for
-    1 where the event is never mistaken.
+    The response has m + 1 answers. k-ary randomized response sends the truth with p = e^epsilon q and each of m = k - 1
+    other reports with q, so that m = (1 - p) / q. It is 1 at the corner of all that (epsilon, delta) allows, where an
+    event shows most, and taken for 1 where the event is never mistaken.
     """
     return max(1.0, (1 - detected) / mistaken) if mistaken > 0 else 1.0
 
@@ -97,7 +97,7 @@ def others_of(detected: float, mistaken: float) -> float:
 def chance_to_refute(
     claimed: float, true: float, runs: int, delta: float, *, tail: float, others: float = 1.0
 ) -> float:
-    """Power: the probability that a claim is refuted by an event which shows all of the true loss.
+    """Power: the probability that an event with all of the true loss refutes a claim.
 
     The event comes with q = (1 - delta) / (e^true + others) where it is the less likely, and with e^true q + delta
     where it is likely. With ``others = 1`` that is randomized response of one bit. No event of this loss should be
@@ -168,12 +168,15 @@ class Event:
     likely: str
 
     def count(self, first: Scores, second: Scores) -> tuple[int, int]:
-        """Numbers of runs with the event, for the data set that makes it likelier and for the other one."""
+        """Numbers of runs with the event, first for the data set under which the event is likelier."""
         likely, unlikely = self._signed(first, second)
         return int((likely >= self.threshold).sum()), int((unlikely >= self.threshold).sum())
 
     def roc(self, first: Scores, second: Scores) -> tuple[tuple[float, float], ...]:
-        """Pairs of false and true positive rates, from (0, 0) to (1, 1), for this and some tens of other thresholds."""
+        """Pairs of false and true positive rates, from (0, 0) to (1, 1), at some tens of thresholds.
+
+        The event's own threshold is one of these.
+        """
         likely, unlikely = self._signed(first, second)
         thresholds = np.append(_thresholds(likely, unlikely, _ROC_POINTS), self.threshold)
         points = zip(_at_least(unlikely, thresholds), _at_least(likely, thresholds), strict=True)

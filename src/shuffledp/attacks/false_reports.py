@@ -1,4 +1,4 @@
-"""Attack on estimates by the false report that moves an estimate most, among all that the analyst accepts."""
+"""Attack on estimates by the accepted false report that moves an estimate most."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, cast

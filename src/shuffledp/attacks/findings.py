@@ -225,7 +225,7 @@ class AuditReport(Described, Shown):
 
     @property
     def weak(self) -> int:
-        """Number of consistent claims that were tested too weakly, as these trials could hardly refute them."""
+        """Number of consistent claims that these trials could hardly have refuted."""
         return sum(finding.weak for finding in self.findings)
 
     @property

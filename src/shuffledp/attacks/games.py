@@ -53,7 +53,7 @@ class RandomizerAndShuffler(Protocol):
 
 
 class Game(ABC):
-    """Distinguishing game: runs of a protocol, of which the visible part is scored, for one type of guarantee.
+    """Distinguishing game for one type of guarantee: runs of a protocol with scored visible parts.
 
     Class attributes: ``name``, ``guarantee`` (the type of guarantee that it is about), ``scores`` (names), ``trials``
     (default of held-out runs with each data set), ``follows`` (whether there is an
@@ -68,7 +68,7 @@ class Game(ABC):
 
     @classmethod
     def follow(cls, shuffler: Shuffler, **options: Any) -> Any:
-        """Audit of a shuffler alone, by reports that are all different; None if there is no such audit."""
+        """Audit of a shuffler alone, by reports that all differ; None if the game has no such audit."""
         del shuffler, options
 
     def __init__(
@@ -90,7 +90,7 @@ class Game(ABC):
 
     @classmethod
     def why_unreadable(cls, model: LocalModel, reports: Sequence[tuple[NeighboringInputs, Reports]]) -> str:
-        """Reason why the game cannot score a randomizer's reports, of which samples are given; else ""."""
+        """Reason why the game cannot score a randomizer's reports, from samples of reports; else ""."""
         if model.num_messages != 1:
             return (
                 f"No attack is known for people who send several reports each; here num_messages={model.num_messages}."
@@ -103,12 +103,12 @@ class Game(ABC):
 
     @classmethod
     def why_not_about(cls, claim: PrivacyStatement, shuffler: Shuffler) -> str:  # noqa: ARG003 (any claim of the type)
-        """Reason why the game cannot refute a claim of its type about this shuffler; else ""."""
+        """Reason why the game cannot refute this claim about this shuffler; else ""."""
         return ""
 
     @classmethod
     def parts_of(cls, shuffler: Shuffler) -> Sequence[int]:  # noqa: ARG003 (everybody is in one part)
-        """Numbers of people in the parts of a batch that a claim may be about; empty if a batch has no parts."""
+        """Numbers of people in the parts of a batch to which a claim may apply; empty without parts."""
         return ()
 
     @abstractmethod
@@ -116,7 +116,7 @@ class Game(ABC):
         """Scores of independent runs with one of the two data sets, shape (runs, scores)."""
 
     def different(self, pairs: Sequence[NeighboringInputs]) -> Sequence[NeighboringInputs]:
-        """Pairs of data sets that the visible part of this game can tell apart."""
+        """Pairs of data sets with different visible parts in this game."""
         return pairs
 
     def attack(
@@ -127,10 +127,11 @@ class Game(ABC):
         tail: float,
         looks: Sequence[float] = LOOKS,
     ) -> dict[float, Evidence]:
-        """Evidence for each delta; pair and event are chosen on training runs, and counted on held-out runs.
+        """Evidence for each delta, by events chosen on training runs and counted on held-out runs.
 
-        ``claimed`` is for each delta the largest loss that is claimed with it; ``tail``, the chance that one limit errs
-        at one look; and after these shares of the held-out runs, fixed in advance, they stop if all claims are refuted.
+        The pair of data sets is chosen on training runs too. ``claimed`` is for each delta the largest loss that is
+        claimed with it; ``tail``, the chance that one limit errs at one look; and after these shares of the held-out
+        runs, fixed in advance, they stop if all claims are refuted.
         """
         if not claimed:
             return {}
@@ -288,7 +289,10 @@ class Classes:
 
 
 def has_statistics(model: LocalModel) -> bool:
-    """Whether counts of outputs suffice for the scores: for k-ary response, or a small matrix of categories."""
+    """Whether counts of outputs suffice to score a view.
+
+    They do for k-ary response, and for a small matrix of categories.
+    """
     if isinstance(model, KaryRandomizedResponseModel):
         return True
     if not isinstance(model, FrequencyModel) or model.domain_size > LARGEST_CHANNEL:

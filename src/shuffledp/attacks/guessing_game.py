@@ -191,7 +191,7 @@ class _Guesser:
     places: Floats | None  # log-chance that a label, or a row, is the person's, up to a constant; None if all are alike
 
     def guesses(self, views: Sequence[View]) -> NDArray[np.int64]:
-        """Most likely answer after each view; for an empty view, the most likely answer by the prior."""
+        """Most likely answer after each view; for an empty view, the prior's most likely answer."""
         with np.errstate(divide="ignore"):
             log_prior = np.log(self.prior)
         found = np.full(len(views), int(self.prior.argmax()))

@@ -101,7 +101,7 @@ class Seen:
 
 
 def _histogram(seen: Seen) -> NDArray[np.float64]:
-    """Exact log-likelihood ratio of the multiset of all reports, if the view is a uniform shuffle.
+    """Exact log-likelihood ratio of the multiset of all reports, after a uniform shuffle.
 
     Let R be the randomizer and z everybody else's answer. Any report may be the first person's, so the chances of the
     multiset with n_y reports y are in the ratio of sum_y n_y R(y|x) / R(y|z) to sum_y n_y R(y|x') / R(y|z).
@@ -111,7 +111,7 @@ def _histogram(seen: Seen) -> NDArray[np.float64]:
 
 
 def _own_report(seen: Seen) -> NDArray[np.float64]:
-    """Log-likelihood ratio of the first person's report, in views that reveal which report it is.
+    """Log-likelihood ratio of the first person's report, in views that identify this report.
 
     That is what lies under the first label; without labels, what stands in the first row, which is the first person's
     if reports are released in the order of arrival.
@@ -143,7 +143,7 @@ def seen_in(views: Sequence[View], model: LocalModel, inputs: NeighboringInputs)
 
 
 def stacked(views: Sequence[View]) -> tuple[list[int], dict[str, NDArray[Any]], NDArray[np.int64], NDArray[np.int64]]:
-    """Indices of nonempty views; columns and labels of their reports; and the first row of each view."""
+    """Indices of nonempty views, their stacked columns and labels, and the first row of each view."""
     filled = [place for place, view in enumerate(views) if len(view)]
     tables = [views[place].reports.columns for place in filled]
     columns = {name: np.concatenate([table[name] for table in tables]) for name in (tables[0] if tables else ())}

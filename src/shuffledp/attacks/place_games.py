@@ -103,10 +103,11 @@ class SlotGame(_PlaceGame):
 
 
 class RowGame(_PlaceGame):
-    """Game about rows of a view without labels; rows tell nothing if they are shuffled, and everything if not.
+    """Game about rows of a view without labels.
 
-    "rows" is the log-likelihood ratio of everything that is seen in the light of where reports end, and "likeliest-row"
-    that of what lies in one person's likeliest row. Both are the "histogram" where rows look even.
+    Rows tell nothing if they are shuffled, and everything if not. "rows" is the log-likelihood ratio of everything that
+    is seen in the light of where reports end, and "likeliest-row" that of what lies in one person's likeliest row. Both
+    are the "histogram" where rows look even.
     """
 
     name = "central-dp"
@@ -148,17 +149,17 @@ def _weighed(seen: Seen, chances: Floats) -> Floats:
 
 
 def probes_for(runs: int) -> int:
-    """Number of shuffles of marked reports that are worth their time beside ``runs`` runs."""
+    """Number of shuffles of marked reports to make for a game of ``runs`` runs."""
     return min(PROBES, max(_FEW_PROBES, runs))
 
 
 def everybody(num_users: int, people: Sequence[int]) -> Sequence[int]:
-    """People to follow in the search for the most predictable place: all, or only ``people`` in a large batch."""
+    """People to follow in a search for the most predictable place: all, or ``people`` in a large batch."""
     return range(num_users) if num_users <= _LARGEST_SEARCH else people
 
 
 def surest_of(counts: Mapping[int, Counts], named: int, num_users: int) -> int:
-    """Person whose place is easiest to predict; ``named`` unless another person's is surely easier.
+    """Person whose place is easiest to predict; ``named`` if no other person is surely easier.
 
     Counts are as in `place_counts`.
     """

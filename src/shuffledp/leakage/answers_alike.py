@@ -47,7 +47,7 @@ class HouseholdLeakage:
     always: float
 
     def to_dict(self) -> dict[str, Any]:
-        """Part of what ``leakage --json`` prints, under ``household``."""
+        """Object under ``household`` in the JSON that ``leakage --json`` prints."""
         return {
             "household": self.household,
             "agreement": self.agreement,
@@ -110,7 +110,7 @@ def household_leakage(model: ProtocolModel, *, household: int, agreement: float 
 
 
 def _vulnerability(people: int, size: int, truth: float, household: int) -> float:
-    """Vulnerability of one person in a household whose answers surely agree."""
+    """Vulnerability of one person in a household whose answers are all equal."""
     if size == 1:
         return 1.0
     lie = (1 - truth) / (size - 1)

@@ -94,7 +94,7 @@ def capacity(channel: Channel) -> Fraction | float:
 
 
 def strategy(prior: ArrayLike | None, channel: Channel) -> dict[Hashable, Hashable]:
-    """Best guess for every possible output: the most likely input, or the first of several equally likely inputs.
+    """Best guess for every possible output: the first of the most likely inputs.
 
     The arguments are those of `posterior`, and so are the errors.
     """

@@ -51,7 +51,7 @@ def _likely_histograms(count: int, chances: Floats) -> float:
 
 
 def expected_excess(chances: Floats, values: Floats, slots: Slots) -> tuple[float, float]:
-    """Expected excess of the best guess over the first one, and a bound on its error.
+    """Expected excess of the best guess over the first guess, and a bound on the excess's error.
 
     The excess is E[max over guesses w of the sum over slots of weight * (values[w, z] - values[0, z])].
 
@@ -256,7 +256,10 @@ def by_sampling(
 
 
 def _hardly_exceeded(chances: Floats, relative: Floats, slots: Slots) -> float:
-    """Level that a guess's sum exceeds with a chance of at most exp(-46); at most the worth of a single report."""
+    """Level that a guess's sum exceeds with a chance of at most exp(-46).
+
+    The level is at most the worth of a single report.
+    """
     mean = chances @ relative
     centered = relative - mean
     squares = sum(count * weight**2 for weight, count in slots)

@@ -121,7 +121,7 @@ def capacity(channel: Channel, gain: ArrayLike) -> float:
 
 
 def strategy(prior: ArrayLike | None, channel: Channel, gain: ArrayLike) -> dict[Hashable, int]:
-    """Best action for every possible output, as a row number of the gain; the first of equally good ones.
+    """Best action for every possible output, as a row of the gain; the first of equally good actions.
 
     The arguments are those of `posterior`, and so are the errors.
     """
@@ -163,11 +163,12 @@ def _after_and_before(
 
 
 def _best_ratio(matrix: NDArray[np.float64], table: NDArray[np.float64]) -> float:
-    """Largest expected gain after the output, over input weights by which no action gains more than 1 beforehand.
+    """Largest expected gain after the output, over input weights with prior gains of at most 1.
 
-    Variables: the weights (inputs), their parts for each pair of an output and an action, and 0 or 1 for each pair,
-    which chooses one action for each output. The parts for one output add up to the weights, and each part is worth at
-    most 1 for any action if its pair is chosen, and is 0 if not.
+    That is, under these weights no action gains more than 1 before the output. Variables: the weights (inputs), their
+    parts for each pair of an output and an action, and 0 or 1 for each pair, which chooses one action for each output.
+    The parts for one output add up to the weights, and each part is worth at most 1 for any action if its pair is
+    chosen, and is 0 if not.
     """
     (num_inputs, num_outputs), num_actions = matrix.shape, len(table)
     pairs = num_outputs * num_actions
@@ -266,7 +267,7 @@ def refines(channel: Channel, other: Channel) -> bool:
 
 
 def _error_of_best(given: NDArray[np.float64], wanted: NDArray[np.float64], options: Any) -> float | None:
-    """Largest entrywise distance of ``given @ D`` from ``wanted``, for the best D found; None if none is found.
+    """Largest entrywise distance of ``given @ D`` from ``wanted``, for the best D; None without D.
 
     Variables: the entries of D, row by row, and the error. What the solver returns is made a channel and measured anew.
     """

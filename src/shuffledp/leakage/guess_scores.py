@@ -141,7 +141,7 @@ def checked_gain(gain: ArrayLike | None, size: int) -> NDArray[Any]:
 
 
 def numbers_of(entries: ArrayLike, name: str) -> NDArray[Any]:
-    """Array of numbers: fractions stay fractions, others become floats; anything else is refused."""
+    """Array of exact fractions or of floats; entries that are no numbers are refused."""
     validate.unmasked(**{name: entries})
     try:
         table = np.array(entries)
@@ -192,9 +192,9 @@ def check_views(worth: Floats) -> None:
 
 
 def check_mixtures(found: Scores, slots: Slots | None = None) -> None:
-    """Check that the best guess is worth 0 or more after every view of reports in slots of these weights.
+    """Check that the best guess is worth 0 or more after every view of reports in these slots.
 
-    The weights are any if None.
+    Slots may have any weights if ``slots`` is None.
 
     By a linear program over mixtures of reports and, if one of them is worth less than 0, over whole numbers of reports
     unless there are enough weights to come close to any mixture.

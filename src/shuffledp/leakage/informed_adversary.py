@@ -1,4 +1,4 @@
-"""Informed adversary, who knows all values but one, and what a uniform shuffle tells about this one.
+"""Informed adversary: all other people's values are known, and a uniform shuffle is seen.
 
 All others hold known values, so that their reports have a known law; the target's report hides among them. If all
 others hold one value with reports of law r, the histogram y has probability Mult(n, r)(y) sum_v R(x, v) y_v / (n r_v)
@@ -99,7 +99,7 @@ def worst_strong_vulnerability(
     method: str = "auto",
     source: RandomSource | None = None,
 ) -> Vulnerability:
-    """Largest `strong_vulnerability` over the others' values; exact where all of these can be tried.
+    """Largest `strong_vulnerability` over the others' values; exact where all of them can be tried.
 
     Where there are too many, or ``method`` is "quick", it is a lower bound: what is sure of the largest where all
     others hold one value, than which mixed values may tell slightly more. One of k values is held by a k-th of the
@@ -140,7 +140,10 @@ def worst_strong_vulnerability(
 
 
 def _bound_among_fewer(about: tuple[Floats, Floats, Floats], tried: list[Counts], method: str) -> float:
-    """Upper bound on the excess from data sets with fewer other people; at most the excess from one report."""
+    """Upper bound on the excess from data sets with fewer other people, or from one report.
+
+    The smaller bound counts.
+    """
     alone = _local_excess(*about)
     try:
         return min(alone, max(_best(*about, each, method=method).upper for each in tried))
@@ -201,7 +204,7 @@ def _local_excess(matrix: Floats, prior: Floats, gain: Floats) -> float:
 
 
 def _excess(weighted: Floats, first: int) -> float:
-    """Excess of the best guess after each view (column) over the best guess beforehand, checked."""
+    """Excess of the best guess after each view (column) over the best prior guess, after a check."""
     check_views(weighted)
     return excess_of_views(weighted, first)
 
@@ -219,7 +222,10 @@ def _among_equals(matrix: Floats, prior: Floats, gain: Floats, known: Counts, **
 
 
 def _among_some(matrix: Floats, prior: Floats, gain: Floats, known: Counts) -> Best:
-    """Upper bound on the excess: the adversary also knows all others' reports, except from people with one value."""
+    """Upper bound on the excess, by an adversary who also knows other people's reports.
+
+    Reports of people with one value stay unknown.
+    """
     alike = [tuple(count if place == value else 0 for place in range(len(known))) for value, count in enumerate(known)]
     excess = min(_bound_among_fewer((matrix, prior, gain), [each], "auto") for each in alike if sum(each))
     return Best(excess=excess, lower=0.0, upper=excess, kind=Kind.UPPER_BOUND, method="one value", note=_FEWER_KNOWN)
@@ -231,9 +237,9 @@ def _is_feasible(people: int, outputs: int) -> bool:
 
 
 def _mixed_excess(matrix: Floats, prior: Floats, gain: Floats, known: Counts) -> float:
-    """Excess of the best guess, exact, from the law of the others' histogram, which is built up person by person.
+    """Exact excess of the best guess, from the law of the other people's histogram.
 
-    Axis i counts report i; the count of the last report is implied.
+    The law is built up person by person. Axis i counts report i; the count of the last report is implied.
     """
     outputs = matrix.shape[1]
     law = np.ones((1,) * (outputs - 1))
@@ -298,15 +304,16 @@ def _vulnerability(
 
 
 def pair_of(prior: Floats) -> tuple[float, float] | None:
-    """Prior probabilities of two values if the prior excludes all others, else None."""
+    """Prior probabilities of two values if all other values have probability 0, else None."""
     possible = prior[prior > 0].tolist()
     return (possible[0], possible[1]) if len(possible) == _PAIR else None
 
 
 def best_among(matrix: Floats, prior: Floats, gain: Floats, law: Floats, choose: Callable[[Scores], Best]) -> Best:
-    """Best guess if the others' reports have this law; its excess is at most that from the target's report alone.
+    """Best guess if the others' reports have this law, with an excess of at most one report's excess.
 
-    The matrix and the prior are the target's; ``choose`` is the best guess for reports that others send too.
+    One report's excess is that of an adversary who knows the target's report. The matrix and the prior are the
+    target's; ``choose`` is the best guess for reports that others send too.
     """
     weighted = (gain * prior) @ matrix
     first = int(np.argmax(gain @ prior))
@@ -322,7 +329,7 @@ def best_among(matrix: Floats, prior: Floats, gain: Floats, law: Floats, choose:
 
 
 def excess_of_views(weighted: Floats, first: int) -> float:
-    """Excess of the best guess after each view (column) over a guess made beforehand."""
+    """Excess of the best guess after each view (column) over a guess made before the view."""
     return float((weighted - weighted[first]).max(axis=0).sum())
 
 

@@ -33,7 +33,7 @@ _MOST_DATA_SETS = 1_000_000
 
 
 def bridge_prior(epsilon: float) -> tuple[float, float]:
-    """Prior on two values (x, x') for which the vulnerability of a guess determines the delta from x to x'.
+    """Prior on two values (x, x') under which the vulnerability determines the delta from x to x'.
 
     Args:
         epsilon: in nats, from 0 to 700.
@@ -47,9 +47,10 @@ def bridge_prior(epsilon: float) -> tuple[float, float]:
 
 
 def delta_from_vulnerability(vulnerability: "float | Vulnerability", epsilon: float) -> float:
-    """Delta from one value to another, from the vulnerability with `bridge_prior`; the others' values are fixed.
+    """Delta from one value to another, from the vulnerability with `bridge_prior`.
 
-    It is (1 + e^epsilon) V - e^epsilon; the mechanism's delta is the largest over pairs, directions and others.
+    All other people's values are fixed. Delta is (1 + e^epsilon) V - e^epsilon; the mechanism's delta is the largest
+    over pairs, directions and others.
 
     Args:
         vulnerability: with exactly that prior, of somebody who knows everybody else's value; a number is taken to its

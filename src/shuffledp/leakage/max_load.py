@@ -41,7 +41,10 @@ _NO_PROBABILITY = 1e-13
 
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """Bins of one kind: the chance that a ball falls into each, their number, a ball's weight, and a starting load."""
+    """Bins of one kind: their chance and number, a ball's weight, and a starting load.
+
+    The chance is for one ball and one bin.
+    """
 
     probability: float
     count: int
@@ -152,13 +155,16 @@ def expected_largest(balls: int, kinds: tuple[Cells, ...]) -> float:
 
 
 def expected_highest(balls: int, kinds: tuple[Cells, ...]) -> float:
-    """Expected maximum of starting load plus weight times load, over the given bins; balls may fall into other bins."""
+    """Expected maximum over the given bins of starting load plus weight times load.
+
+    Balls may fall into other bins.
+    """
     rest = 1 - sum(kind.probability * kind.count for kind in kinds)
     return _Loads(balls, kinds, rest if rest > _NO_PROBABILITY else 0.0).any_weights()
 
 
 def _contenders(balls: int, kinds: tuple[Cells, ...]) -> tuple[tuple[Cells, ...], float]:
-    """Kinds of bins that may hold the fullest bin, and the probability of all remaining bins together.
+    """Kinds of bins that may include the fullest bin, and the total probability of all other bins.
 
     By Chernoff's bound for the difference of two loads, all others together add less than 1e-16 of the expectation.
     """
@@ -256,7 +262,7 @@ class _Loads:
         return first, min(self.balls, max(*(last for _, last in windows), first + 1))
 
     def _smoothness(self, first: int) -> float:
-        """Number of successive m from ``first`` on for which the chance of a maximum of at most m is smooth in m.
+        """Number of successive m from ``first`` on over which Pr[maximum <= m] is smooth in m.
 
         If the rest could be empty when the maximum is ``first``, it blurs an edge.
         """
@@ -303,7 +309,10 @@ class _Loads:
         return np.clip(total / (self.size * self.at_sum), 0.0, 1.0)
 
     def _doubled(self, frequencies: Integers) -> Floats:
-        """Weight of each frequency: 1 for zero and for half of the circle, 2 for others, to count their negatives."""
+        """Weight of each frequency: 2, but 1 for zero and for half of the circle.
+
+        A weight of 2 counts the negative frequency too.
+        """
         alone = (frequencies == 0) | (2 * frequencies == self.size)
         return np.where(alone, 1.0, 2.0)
 

@@ -46,7 +46,7 @@ class Interval:
 
 
 def without_losers(small: Scores, slots: Slots) -> tuple[Scores, float, float]:
-    """Reduced scores of the guesses that may win, a bound on the gain of dropped guesses, and a bound on all gains.
+    """Reduced scores of the guesses that may win, and bounds on gains of dropped and of all guesses.
 
     The others add at most 1e-17 of the largest bound for one guess. The sum of all bounds falls exponentially with the
     number of people if one guess is best beforehand, which is the first of these reduced scores.
@@ -60,7 +60,10 @@ def without_losers(small: Scores, slots: Slots) -> tuple[Scores, float, float]:
 
 
 def _chernoff(chances: Floats, differences: Floats, slots: Slots) -> Floats:
-    """Bound on the expected positive part of each sum of differences: the smallest over a few tilts."""
+    """Bound on the expected positive part of each sum of differences.
+
+    It is the smallest Chernoff bound over a few tilts.
+    """
     total = sum(count * weight for weight, count in slots)
     squares = sum(count * weight**2 for weight, count in slots)
     means = differences @ chances
@@ -79,9 +82,10 @@ def _chernoff(chances: Floats, differences: Floats, slots: Slots) -> Floats:
 
 
 def by_pairs(small: Scores, slots: Slots, *, quick: bool = False) -> Interval:
-    """Bounds on the excess by pairs of guesses: upper by a sum over all guesses, lower by the best and one rival.
+    """Bounds on the excess by pairs of guesses.
 
-    A is the mean of all scores, or the best guess beforehand, plus the constant that is best for normal laws.
+    From above by a sum over all guesses, and from below by the best guess and one rival. A is the mean of all scores,
+    or the best guess beforehand, plus the constant that is best for normal laws.
     """
     chances, values = small.chances, small.values
     points = _POINTS if len(values) <= _FEW_GUESSES and len(slots) == 1 else _FEWER_POINTS
@@ -112,7 +116,7 @@ def _moments(chances: Floats, differences: Floats, squares: float) -> tuple[Floa
 
 
 def by_fullest_bin(small: Scores, people: int) -> Interval | None:
-    """Bounds on the excess by loads of bins, for a uniform shuffle in which each report favors one guess.
+    """Bounds on the excess by loads of bins, where each report of a uniform shuffle favors one guess.
 
     Scores are taken for a number of the report, plus a number of the guess, plus a number where the report favors the
     guess. None where they are far from that, or the sum would take too long.
@@ -168,7 +172,7 @@ def _states(small: Scores, slots: Sequence[tuple[float, int]]) -> float:
 
 
 def _with_rest(small: Scores, slots: Slots) -> tuple[float, float]:
-    """Expected excess with all further slots at their mean, and a bound on what left-out histograms add."""
+    """Expected excess with all further slots at their mean, and a bound on the excess left out."""
     mass = sum(count * weight for weight, count in slots)
     relative = small.values - small.values[0]
     shift = (1 - mass) / mass * (relative @ small.chances)
@@ -177,7 +181,7 @@ def _with_rest(small: Scores, slots: Slots) -> tuple[float, float]:
 
 
 def _evened(small: Scores, heaviest: Sequence[tuple[float, int]]) -> Slots:
-    """Heaviest slots with their weights made equal; the number of slots is chosen to make their sum vary most."""
+    """Heaviest slots with equal weights, of the number that makes their sum vary most."""
     best: tuple[float, Slots] = (-1.0, (heaviest[0],))
     mass, number = 0.0, 0
     for weight, count in heaviest:
@@ -190,7 +194,7 @@ def _evened(small: Scores, heaviest: Sequence[tuple[float, int]]) -> Slots:
 
 
 def _owners(chances: Floats, values: Floats) -> NDArray[np.int64] | None:
-    """Report that speaks most for each guess; None if two guesses have the same report."""
+    """Report that favors each guess most; None if two guesses share a report."""
     centered = values - values.mean(axis=0)
     owner = (centered - (centered @ chances)[:, None]).argmax(axis=1)
     return owner if np.unique(owner).size == owner.size else None

@@ -38,7 +38,10 @@ _LEAST_COST = 1e-9  # below it floats hardly distinguish heavy and light places
 
 
 def slots_of(positions: "ArrayLike | PositionLaw") -> Slots:
-    """Slots (the weights of places, and how many places have each weight), from probabilities or from a model's law."""
+    """Slots: the weights of places, and the number of places with each weight.
+
+    They are made from probabilities or from a model's law.
+    """
     if isinstance(positions, PositionLaw):
         weights, counts = np.array(positions.weights, dtype=np.float64), np.array(positions.counts)
     else:
@@ -54,10 +57,11 @@ def slots_of(positions: "ArrayLike | PositionLaw") -> Slots:
 
 
 def best_at(found: Scores, slots: Slots, *, method: str = "auto", source: RandomSource | None = None) -> Best:
-    """Best guess if the place of the target's report has this law; a bound if it has many different weights.
+    """Best guess if the place of the target's report has this law, or a bound on the best guess.
 
-    Many different weights are grouped: in a group, all but one become the largest or the smallest one, with the sum
-    kept, which makes the law more concentrated and the result an upper bound. The lower bound gives a group one weight.
+    It is a bound if the law has many different weights. Many different weights are grouped: in a group, all but one
+    become the largest or the smallest one, with the sum kept, which makes the law more concentrated and the result an
+    upper bound. The lower bound gives a group one weight.
     """
     if len(slots) <= _MOST_WEIGHTS or method in ("monte-carlo", "gaussian"):
         return best_guess(found, slots, method=method, source=source)
@@ -77,7 +81,10 @@ def best_at(found: Scores, slots: Slots, *, method: str = "auto", source: Random
 
 
 def _grouped(slots: Slots) -> tuple[Slots, Slots]:
-    """Two laws of a few dozen weights each, one more and one less concentrated than the given law."""
+    """Two simpler laws of places: one more concentrated and one less concentrated than the given law.
+
+    They have a few dozen weights each.
+    """
     ordered = sorted(slots, reverse=True)
     kept, rest = ordered[: _MOST_WEIGHTS // 4], ordered[_MOST_WEIGHTS // 4 :]
     above, below = list(kept), list(kept)
@@ -94,7 +101,7 @@ def _grouped(slots: Slots) -> tuple[Slots, Slots]:
 
 
 def worst_within(found: Scores, size: int, cost: float) -> float:
-    """Largest excess over all laws on ``size`` places whose probabilities differ by factors of at most exp(cost).
+    """Largest excess over all laws on ``size`` places with probability ratios of at most exp(cost).
 
     The maximum for at most a few hundred places and two kinds of reports; else an upper bound, in all cases compared at
     most a hundredth above it for two guesses, and a sixth for more, up to 10 million places and two kinds of reports.
@@ -121,19 +128,22 @@ def worst_within(found: Scores, size: int, cost: float) -> float:
 
 
 def _corner(size: int, heavy: int, cost: float) -> Slots:
-    """Law with ``heavy`` places that are exp(cost) times as likely as the others (a corner)."""
+    """Corner law: ``heavy`` places are exp(cost) times as likely as each other place."""
     light = 1 / (heavy * math.exp(min(cost, 700.0)) + size - heavy)
     slots = ((math.exp(min(cost, 700.0)) * light, heavy), (light, size - heavy))
     return tuple(slot for slot in slots if slot[1])
 
 
 def _is_moderate(size: int, cost: float) -> bool:
-    """Whether the law that leaks most has several heavy places, about size / (1 + exp(cost / 2))."""
+    """Whether the law that leaks most has several heavy places.
+
+    They are about size / (1 + exp(cost / 2)) places.
+    """
     return cost < 2 * math.log(size)
 
 
 def _searched(small: Scores, size: int, cost: float) -> float:
-    """Largest excess over all corners, or slightly more, found by halving ranges of corners.
+    """Largest excess over all corners, or slightly more, by halving ranges of corners.
 
     The range with the largest bound is halved first.
     """
@@ -172,7 +182,7 @@ def _above_corners(size: int, low: int, high: int, cost: float) -> Slots:
 
 
 def _uniform(small: Scores) -> Callable[[int], float]:
-    """Function from a number of people to the excess of a uniform shuffle of them, or to an upper bound."""
+    """Function from a number of people to the excess of their uniform shuffle, or to an upper bound."""
     kept: dict[int, float] = {}
     method = "quick" if len(small.values) > 2 else "auto"  # for a few dozen sizes
 

@@ -131,7 +131,7 @@ def target_vulnerability(
 
 
 def least_hidden(model: ProtocolModel) -> ProtocolModel:
-    """Protocol of the least hidden people, about whom other people's reports tell nothing."""
+    """Protocol of the least hidden people alone; the whole protocol if all are hidden alike."""
     least = model.shuffle.worst_off
     return model if least is model.shuffle else replace(model, shuffle=least)
 
@@ -139,7 +139,7 @@ def least_hidden(model: ProtocolModel) -> ProtocolModel:
 def worst_exchange_vulnerability(
     model: ProtocolModel, *, prior: ArrayLike | None = None, gain: ArrayLike | None = None
 ) -> Vulnerability:
-    """Largest vulnerability to an uninformed adversary, over all shuffles with this cost of exchanging two people.
+    """Largest vulnerability to an uninformed adversary, over all shuffles with this exchange cost.
 
     `target_vulnerability` is of the shuffler's own law of places where that is known, such as Cayley's for an
     imperfection. This is what is left if only the imperfection is promised.
@@ -172,14 +172,17 @@ def seen_through(
     method: str = "auto",
     source: RandomSource | None = None,
 ) -> Vulnerability:
-    """Vulnerability of a person whose reports go through any channel and this shuffle, to an uninformed adversary."""
+    """Vulnerability to an uninformed adversary, of one person behind any channel and this shuffle."""
     if shuffle.is_uniform:
         return shuffled_vulnerability(prior, channel, gain, num_users=shuffle.num_users, method=method, source=source)
     return _by_places(shuffle, scores_of(channel, prior, gain), method, source, counts_right=gain is None)
 
 
 def seen_alone(channel: Channel, prior: ArrayLike | None, gain: ArrayLike | None) -> Vulnerability:
-    """Vulnerability of one person if the sender of the report is known, whatever else is known."""
+    """Vulnerability of one person to an adversary who knows the sender of the report.
+
+    It does not matter what else the adversary knows.
+    """
     found = scores_of(channel, prior, gain)
     check_views(found.values.astype(np.float64))
     reason = "it is known which report is the target's"
@@ -230,7 +233,10 @@ def channel_of(local: LocalModel) -> Channel:
 
 
 def _wide_response(model: ProtocolModel) -> Vulnerability | None:
-    """Vulnerability of k-ary response, uniform shuffle and uniform prior: q + (p - q) E[max load] / n, for any k."""
+    """Exact vulnerability for k-ary response, a uniform shuffle and a uniform prior; else None.
+
+    It is q + (p - q) E[max load] / n, for any k.
+    """
     local, shape = model.local, model.local.two_level
     if not isinstance(local, FrequencyModel) or shape is None or not model.shuffle.is_uniform:
         return None
@@ -251,7 +257,7 @@ def _hypotheses(last: str) -> tuple[str, ...]:
 
 
 def _local(found: Scores) -> Best:
-    """Excess of the best guess if the sender of each report is known; no shuffle shows more."""
+    """Excess of the best guess if the sender of each report is known, the largest of any shuffle."""
     values, chances = found.values.astype(np.float64), found.chances.astype(np.float64)
     excess = float((values - values[found.best]).max(axis=0) @ chances)
     return Best.exact(excess, "one report")
@@ -279,7 +285,7 @@ def _by_places(
 
 
 def _by_windows(shuffle: ShuffleModel, found: Scores, *, counts_right: bool) -> Vulnerability:
-    """Vulnerability of the least mixed people, as an upper bound by windows around them, or by one report."""
+    """Upper bound on the vulnerability of the least mixed people, by windows or by one report."""
     check_mixtures(found)
     local, windows = _local(found), shuffle.position_windows()
     worst, reason = local.excess, "as if it were known which report is the target's"
@@ -310,14 +316,17 @@ def shows_all(shuffle: ShuffleModel) -> bool:
 
 
 def _in_any_order(shuffle: ShuffleModel, found: Scores) -> float:
-    """Lower bound on the excess over the best guess beforehand, from the histogram that any order shows."""
+    """Lower bound on the excess of the best guess, from the histogram of all reports.
+
+    Any order of the reports shows this histogram.
+    """
     if not shows_all(shuffle):
         return 0.0
     return best_guess(found, ((1 / shuffle.num_users, shuffle.num_users),), method="quick").lower
 
 
 def _least(found: Scores, sizes: tuple[int, ...], costs: tuple[float, ...], local: float) -> float:
-    """Smallest upper bound on the excess by windows around one person; only promising windows are tried.
+    """Smallest upper bound on the excess, by the most promising windows around one person.
 
     Each bound is valid.
     """
@@ -335,7 +344,10 @@ def _strong(
     others: ArrayLike | None,
     **choices: Any,
 ) -> Vulnerability:
-    """Vulnerability to the informed adversary: exact for a uniform shuffle or none, else bounded by one report."""
+    """Vulnerability to the informed adversary, exact for a uniform shuffle or none, else bounded.
+
+    The bound is that of one report.
+    """
     people = shuffle.num_users - 1
     if others is not None and sum(known := checked_others(others, len(channel.inputs))) != people:
         raise InvalidParameterError(f"others must be {people} people; got {sum(known)}.")

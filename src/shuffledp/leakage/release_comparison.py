@@ -41,7 +41,7 @@ _SAMPLED = "the sample is random, and nobody learns who is in it"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Way(Described):
-    """Method of publishing a histogram, with what it tells about one person.
+    """Method of publishing a histogram, with its leakage about one person.
 
     Args:
         name: "randomizing", "shuffling", "sample" (shuffling a random sample without randomizing) or "both".
@@ -140,7 +140,7 @@ def compare_ways(
 
 
 class _Asked:
-    """Input of a comparison; each function evaluates one method of publishing.
+    """Input of a comparison, with one function for each method of publishing.
 
     It adds reasons for what it leaves out.
     """
@@ -163,7 +163,10 @@ class _Asked:
         return Way(name="randomizing", people=self.people, error=self.error, uninformed=alone, strong=alone)
 
     def shuffling(self, reasons: list[str]) -> Way:
-        """Result for shuffling without randomizing: an adversary who knows all other values learns the last one."""
+        """Result for shuffling without randomizing.
+
+        An adversary who knows all other values learns the last one.
+        """
         found = _tried(
             "shuffling only",
             lambda: seen_through(self.model.shuffle, self.open, *self.about.values(), **self.choice),
@@ -174,7 +177,10 @@ class _Asked:
         return Way(name="shuffling", people=self.people, error=error, uninformed=found, strong=strong)
 
     def sample(self, reasons: list[str]) -> Way | None:
-        """Result for sampling: with the sampling chance the target is in the sample, else nothing is learned."""
+        """Result for a shuffled random sample without randomizing; None where it cannot be compared.
+
+        With the sampling chance the target is in the sample, else nothing is learned.
+        """
         if self.error is None or not self.model.shuffle.is_uniform:
             if self.model.shuffle.kind != "none":
                 reasons.append(f"a random sample: {_NO_ERROR if self.error is None else _NOT_UNIFORM}")
@@ -236,7 +242,7 @@ class _Asked:
 
 
 def _at_most(found: Vulnerability) -> Vulnerability:
-    """Upper bound in place of an exact vulnerability, for reports that may be lost or mixed with others."""
+    """Upper bound made from an exact vulnerability, for reports that may be lost or mixed with others."""
     return replace(found, lower=found.prior, kind=Kind.UPPER_BOUND, note=_LOST)
 
 

@@ -28,7 +28,9 @@ _MOST_ENTRIES = 1_100_000  # a matrix from lists to lists of 10 people with 2 va
 
 
 def randomized_response_channel(num_users: int, domain_size: int, truth_probability: Fraction | float) -> Channel:
-    """Channel N of randomized response: the truth with a fixed probability, else another value uniformly.
+    """Channel N of randomized response: the truth with a fixed chance, else any other value.
+
+    The other values are equally likely.
 
     Args:
         num_users: people, 1 or more.
@@ -52,7 +54,7 @@ def randomized_response_channel(num_users: int, domain_size: int, truth_probabil
 
 
 def shuffle_channel(num_users: int, domain_size: int) -> Channel:
-    """Channel S of a shuffle: the output is the input values in an order, each distinct order equally likely.
+    """Channel S of a shuffle: the input values in any of their distinct orders, equally likely.
 
     The arguments are those of `randomized_response_channel`, and so are the errors.
 

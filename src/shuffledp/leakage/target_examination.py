@@ -96,7 +96,10 @@ def best_guesses(
 
 
 def _after(seen: NDArray[Any], law: NDArray[np.float64], joint: NDArray[np.float64]) -> BestGuess:
-    """Best guess after some reports, by Bayes' rule: the guess with the largest mean score of these reports."""
+    """Best guess after some reports, by Bayes' rule.
+
+    It is the guess with the largest mean score of these reports.
+    """
     comes = seen > 0
     ways = math.factorial(int(seen.sum())) // math.prod(math.factorial(count) for count in seen.tolist())
     probability = ways * float(np.prod(law[comes] ** seen[comes]))
@@ -241,9 +244,9 @@ def _of_honest(model: ProtocolModel, found: Vulnerability) -> Vulnerability:
 def worst_like(
     model: ProtocolModel, *, prior: ArrayLike | None = None, gain: ArrayLike | None = None
 ) -> Vulnerability | None:
-    """Largest vulnerability over all shufflers of this imperfection, for an imperfect shuffler with a known law.
+    """Largest vulnerability over all shufflers with the imperfection of this imperfect shuffler.
 
-    None for every other shuffler. The arguments are those of `examine_target`.
+    The shuffler's own law must be known. None for every other shuffler. The arguments are those of `examine_target`.
     """
     if not model.shuffle.imperfection or not model.shuffle.position_laws():
         return None
@@ -258,7 +261,7 @@ def target_capacity(
     method: str = "auto",
     source: RandomSource | None = None,
 ) -> Capacity:
-    """Capacity of a protocol for one person: the largest factor, over all beliefs, by which a guess improves.
+    """Capacity of a protocol for one person: the largest factor by which a view improves a guess.
 
     It is the largest over all priors of that person's value, and over all gains that are never negative; the others'
     values still follow the given prior, or are known. A uniform belief and the gain of a right guess attain it.

@@ -71,7 +71,7 @@ OBLIVIOUS = "the order is drawn independently of the data, and only its result i
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Best:
-    """Expected excess of the best guess over the guess that was best beforehand, and the method of computing it."""
+    """Expected excess of the best guess over the best prior guess, with its bounds and its method."""
 
     excess: float
     lower: float
@@ -274,7 +274,7 @@ def _by_name(small: Scores, slots: Slots, chosen: str, source: RandomSource | No
 
 
 def largest(found: Sequence[Best]) -> Best:
-    """Best guess with the largest excess among several; its limits are the largest limits of all."""
+    """Best guess with the largest excess of several, and with the largest lower and upper limit."""
     best = max(found, key=lambda each: each.excess)
     sampled = [each for each in found if each.kind is Kind.ESTIMATE]
     kind, method = (sampled[0].kind, sampled[0].method) if sampled else (best.kind, best.method)
@@ -370,7 +370,7 @@ def _by_max_load(small: Scores, slots: Slots) -> float:
 
 
 def _pattern(small: Scores) -> tuple[Floats, Floats, NDArray[np.int64] | None] | None:
-    """Score of each report for most guesses, and its extra score for one guess; None for other forms of scores.
+    """Score of each report for most guesses, and extra score for one guess; None for other scores.
 
     Then the largest sum is the sum of these scores plus the largest, over guesses, of what is added times load.
     """

@@ -13,7 +13,7 @@ _LONGEST_START = 60.0  # seconds enough for a process to import its code, on any
 
 
 class AnsweringProcess:
-    """Process of its own, so that a slow answer can be stopped; any thread may ask.
+    """Separate process for answers, so that slow answers can be stopped; any thread may ask.
 
     Args:
         answer: function from a question to its answer, importable by its name.

@@ -58,7 +58,7 @@ def refusal(reason: str) -> Answer:
 
 
 def too_late(asked: Mapping[str, Any], seconds: float) -> Answer:
-    """Answer to a question that takes longer than ``seconds``: its task, and the commands to run instead."""
+    """Answer that a question took longer than ``seconds``, with its task and commands to run instead."""
     try:
         question = Question.from_dict(asked)
     except ShuffleDPError as error:
@@ -140,7 +140,7 @@ def _guesses(question: Question) -> Answer:
 
 
 def _ways(question: Question) -> Answer:
-    """Sections on all ways to the same result; empty but for means and sums of numbers."""
+    """Sections on all ways to estimate one mean or sum of numbers; empty for other questions."""
     planned = plan(Task.from_dict(question.task()), question.people, alone=True)
     found = [
         section for family in documents_of_families() for section in family.page_sections(planned, planned.columns[0])
@@ -149,7 +149,7 @@ def _ways(question: Question) -> Answer:
 
 
 def _drawn_anew(section: Section) -> Answer:
-    """Texts, curves and table of a section, for a page that draws them itself."""
+    """Texts, curves and table of a section, for a page that draws its own chart."""
     chart = next(block.chart for block in section.blocks if isinstance(block, Picture))
     table = next(block for block in section.blocks if isinstance(block, Table))
     marks = chart.panels[0].marks
@@ -195,7 +195,10 @@ def warm_up() -> None:
 
 
 def _examination(question: Question, model: ProtocolModel, stated: tuple[PrivacyStatement, ...]) -> Examination:
-    """Bounds on the loss of all repetitions; for one release they are taken from the statements."""
+    """Bounds on the loss of all repetitions together.
+
+    For one release they are taken from the statements.
+    """
     if question.repetitions > 1:
         return examine(model, delta=question.delta, releases=question.repetitions)
     lower = next((each for each in stated if each.kind is Kind.LOWER_BOUND and epsilon_of(each.guarantee) > 0), None)

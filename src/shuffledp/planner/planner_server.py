@@ -89,7 +89,7 @@ def serve(*, port: int = 0, ready: Callable[[str], None]) -> None:
 
 
 def asking(process: AnsweringProcess) -> Ask:
-    """Asynchronous function that passes a question to the process; errors become answers, too.
+    """Asynchronous function that passes a question to the process, and turns errors into answers.
 
     A thread of its own waits for the process, so that requests are served meanwhile. A question that took too long has
     more time when it is asked again.

@@ -140,7 +140,7 @@ class Question(Described):
         return fit[self.randomizer]
 
     def _shuffler(self) -> dict[str, Any]:
-        """Keys of the shuffler section."""
+        """Keys of the shuffler in the task file."""
         if KINDS[self.shuffler].about == "graph":
             return {"overlay": {"contacts": self.contacts}}
         known = _keys_of(ShufflerSection.members()[self.shuffler])
@@ -164,7 +164,7 @@ class Question(Described):
 
     @property
     def commands(self) -> tuple[str, ...]:
-        """Commands that tell the same or more about the task, after commands that make its people."""
+        """Commands that tell the same or more about the task, after commands that create its people."""
         found, people = [], ""
         if KINDS[self.shuffler].about == "groups":
             people = f" --input {PEOPLE_FILE}"

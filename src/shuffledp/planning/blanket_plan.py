@@ -1,4 +1,4 @@
-"""Plan of a response hidden under a blanket of random messages: messages that each loss needs.
+"""Plan of responses under a blanket of random messages: the messages needed at each loss.
 
 It also tells where such responses beat other ways.
 """
@@ -46,9 +46,9 @@ class BlanketOption(Described):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlanketPlan(FamilyPlan):
-    """Responses under a blanket at several losses; ``is_better`` if they beat the task's own way.
+    """Plan of responses under a blanket, at several central losses.
 
-    All are at one remainder ``delta``.
+    ``is_better`` if they beat the task's own way. All are at one remainder ``delta``.
     """
 
     key: ClassVar[str] = "blanket"
@@ -63,7 +63,7 @@ class BlanketPlan(FamilyPlan):
 
 
 def blanket_errors(model: BlanketModel, num_users: int) -> ExpectedError:
-    """Expected errors of a category's share under a blanket, where all categories are equally common."""
+    """Expected errors of a category's share under a blanket, if all categories are equally common."""
     share = 1 / model.domain_size
     return ExpectedError(
         at=f"a frequency of 1/{model.domain_size}",

@@ -278,7 +278,7 @@ class _Accountant:
 
 @dataclass(slots=True)
 class Search:
-    """Search for the value nearest to the ``hardest`` end of a range for which a measure is at most 0.
+    """Search for the value nearest to the ``hardest`` end of a range with a measure of at most 0.
 
     Every evaluation shrinks the bracket (met, missed]. The next value is where the chord through both ends crosses 0,
     moved by a margin towards the farther end, so that the ends close in alternately; after a step that gained less than
@@ -298,7 +298,7 @@ class Search:
     width: float = math.inf  # of the bracket before the last step, as a ratio's logarithm
 
     def solve(self, guess: float) -> float | None:
-        """Hardest value found whose measure is at most 0; None if even the ``easiest`` value has a measure above 0."""
+        """Hardest value found with a measure of at most 0; None if even ``easiest`` has none."""
         self._enclose(min(max(guess, min(self.easiest, self.hardest)), max(self.easiest, self.hardest)))
         while self.met and self.missed and not self._done(self.met[0], self.missed[0]):
             self._evaluate(self._next(self.met, self.missed))

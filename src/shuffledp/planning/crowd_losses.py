@@ -16,7 +16,7 @@ _LARGEST = 30.0  # local loss that is tried
 
 
 def epsilon0_of_crowd(num_users: int, *, epsilon: float, delta: float) -> float:
-    """Local loss with which a uniform shuffle of people reaches a central loss, for any randomizer.
+    """Local loss at which a uniform shuffle reaches a central loss, for any randomizer.
 
     By one theorem that holds for every randomizer and takes milliseconds, "strong-pair": `calibrate.epsilon0` finds a
     little more. At least ``epsilon``, which needs no shuffle.
@@ -39,7 +39,10 @@ def epsilon0_of_crowd(num_users: int, *, epsilon: float, delta: float) -> float:
 
 
 def crowds_around(num_users: int) -> tuple[int, ...]:
-    """Numbers of people for a curve: from a hundredth of this number, or 100, to a hundred times it."""
+    """Numbers of people for a curve, up to a hundred times ``num_users``.
+
+    From a hundredth of this number, or from 100.
+    """
     first, last = max(100, num_users // 100), min(10**9, 100 * max(num_users, 100))
     span = math.log(last / first)
     return tuple(dict.fromkeys([*(round(first * math.exp(span * step / 8)) for step in range(8)), last]))
@@ -47,7 +50,9 @@ def crowds_around(num_users: int) -> tuple[int, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Robustness:
-    """Influence (swing) of one report over numbers of people at one central loss, shuffled and unshuffled.
+    """Influence (swing) of one report at one central loss, by number of people.
+
+    With a shuffle and without.
 
     Args:
         people: numbers of people.
@@ -81,7 +86,7 @@ def robustness(
 
 
 def _largest_made(make: Callable[[float], LocalModel], epsilon0: float, least: float) -> LocalModel:
-    """Model at a local loss, or at nearly the largest smaller one that its randomizer can have."""
+    """Model at a local loss, or at nearly the largest possible smaller loss."""
     while epsilon0 > least:
         try:
             return make(epsilon0)

@@ -19,7 +19,7 @@ _STEPS = 60  # bisections
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeastDifference(Described):
-    """Least difference of two shares that is told apart with some power.
+    """Least difference of two shares that a comparison finds with a given power.
 
     Args:
         between: what is compared, in words.
@@ -142,7 +142,10 @@ def _noise(model: FrequencyModel | TicksModel, share: float) -> float:
 
 
 def _of_categories(model: FrequencyModel, shares: tuple[float, float], people: int) -> float:
-    """Variance of the difference between two categories' shares for a population, the others being equal."""
+    """Variance of the difference between two categories' shares, for a population.
+
+    All other categories have equal shares.
+    """
     rest = np.full(model.domain_size - 2, (1 - sum(shares)) / max(model.domain_size - 2, 1))
     expected = people * (model.q + np.append(shares, rest) * (model.p - model.q))
     summary = FrequencySummary(model=model, counts=expected, num_reports=people)  # type: ignore[arg-type]  # on average

@@ -1,4 +1,4 @@
-"""Plans that families of protocols add to a task's plan, and the people that shuffles are about."""
+"""Plans that families of protocols add to a task's plan, with the groups, strata or graph of people."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar, Protocol

@@ -1,4 +1,4 @@
-"""Leakage of a protocol, never above the most that its differential privacy allows."""
+"""Leakage of a protocol, capped by the largest leakage that its differential privacy allows."""
 
 from dataclasses import replace
 from functools import cached_property
@@ -41,7 +41,7 @@ def guaranteed_vulnerability(model: ProtocolModel, *, delta: float = _DELTA, **a
 
 
 def compare_guaranteed(model: ProtocolModel, *, delta: float = _DELTA, **asked: Any) -> Comparison:
-    """Comparison by `shuffledp.leakage.compare_ways`, with a bound for "both" where its value would take too long.
+    """Comparison by `shuffledp.leakage.compare_ways`, with a bound for "both" instead of slow values.
 
     Without a shuffle there is one way, randomizing. The arguments are those of `guaranteed_vulnerability`.
     """
@@ -62,13 +62,13 @@ def examine_guaranteed(model: ProtocolModel, *, delta: float = _DELTA, **asked: 
 
 
 class _Cap:
-    """Cap on vulnerabilities by the guarantee, computed when the first bound asks for it."""
+    """Cap on vulnerabilities by the guarantee, computed at the first bound that needs it."""
 
     def __init__(self, model: ProtocolModel, delta: float, prior: ArrayLike | None, gain: ArrayLike | None) -> None:
         self._model, self._delta, self._prior, self._gain = model, delta, prior, gain
 
     def on(self, found: Vulnerability) -> Vulnerability:
-        """Vulnerability with an upper end of at most the cap; exact values stay."""
+        """Vulnerability with an upper end of at most the cap; exact values and estimates are unchanged."""
         if found.kind in (Kind.EXACT, Kind.ESTIMATE):
             return found
         return capped(found, self._value)

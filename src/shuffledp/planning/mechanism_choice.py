@@ -106,7 +106,7 @@ def sample_size(model: LocalModel, *, standard_error: float, of_sample: bool = F
 
 
 def _variances(model: LocalModel) -> tuple[str, float, float]:
-    """Kind of answers, variance that randomizing adds to a report, and variance of the answers themselves."""
+    """Kind of answers, variance of a report from randomizing, and variance of the answers themselves."""
     if isinstance(model, FrequencyModel):
         share = 1 / model.domain_size
         return f"a frequency of 1/{model.domain_size}", model.noise_variance(share), share * (1 - share)
@@ -160,7 +160,7 @@ def compare_randomizers(models: Iterable[LocalModel], shuffle: ShuffleModel, *, 
 
 
 def best_randomizer(models: Iterable[LocalModel], shuffle: ShuffleModel) -> LocalModel:
-    """Model with the least expected error; among equal ones, the one with the smallest reports.
+    """Model with the least expected error; the smallest reports decide between equal errors.
 
     The arguments are those of `compare_randomizers`.
 
@@ -193,9 +193,10 @@ def option_of(
     unit: float = 1.0,
     stated: PrivacyStatement | None = None,
 ) -> Option:
-    """Option for one randomizer, with its error if all reports arrive, scaled to the ``unit`` of the others.
+    """Option for one randomizer, with its error through the shuffle in the given ``unit``.
 
-    ``stated`` is what is stated of everything released, if that is known already.
+    The given ``error`` is for reports that all arrive. ``stated`` is what is stated of everything released, if that is
+    known already.
     """
     if stated is None:
         with suppress(UnsupportedModelError):
@@ -215,7 +216,7 @@ def option_of(
 
 
 def ranked(options: Iterable[Option]) -> tuple[Option, ...]:
-    """Options in order of error, smallest first; among equal ones in order of report size."""
+    """Options by ascending error, then by ascending report size."""
     return tuple(sorted(options, key=lambda each: _key(each.error.standard_error, each.report_bits, each.kind)))
 
 

@@ -1,4 +1,4 @@
-"""People needed for intervals of a wanted width, and the randomizer that needs the fewest at a central loss.
+"""People needed for intervals of a wanted width, and the randomizer that needs the fewest people.
 
 With a variance v per report, intervals of half-width w at a level with normal quantile z take n = z^2 v / w^2 people. A
 larger local loss needs fewer people, who lose more in a uniform shuffle: both because each report says more, and
@@ -30,7 +30,7 @@ _TOLERANCE = 0.01  # relative, of epsilon0: people change by about twice that
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PeopleNeeded(Described):
-    """Number of people that one randomizer needs for a half-width, and the guarantee of their shuffle.
+    """Number of people that one randomizer needs for a half-width, and their guarantee.
 
     Args:
         kind: of the randomizer.
@@ -61,7 +61,7 @@ class PeopleNeeded(Described):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PeoplePlan(Described):
-    """Plan of the people that each randomizer of a question needs, the fewest first.
+    """Plan of the people that each randomizer of a question needs, the fewest people first.
 
     Args:
         half_width: of intervals, as wanted.
@@ -77,7 +77,7 @@ class PeoplePlan(Described):
 def people_for(
     local: LocalModel, *, half_width: float, delta: float, level: float = 0.95, least: int = 1
 ) -> PeopleNeeded:
-    """Fewest people whose reports lead to intervals of a half-width, and the guarantee they have.
+    """Fewest people for intervals of a half-width, and the guarantee of their shuffle.
 
     Args:
         local: model of a randomizer of categories, numbers or vectors.
@@ -133,7 +133,9 @@ def fewest_people(
     level: float = 0.95,
     least: int = 1,
 ) -> tuple[PeopleNeeded, ...]:
-    """Fewest people for each randomizer, at its best local loss for a central loss; the fewest first.
+    """Fewest people for each randomizer, at its best local loss within a central loss.
+
+    The fewest people first.
 
     Args:
         families: by its name, each from a local loss to the model of a randomizer.
@@ -167,7 +169,7 @@ def fewest_people(
 
 
 def _largest_loss(family: Family, target: float, wanted: Mapping[str, Any]) -> PeopleNeeded | None:
-    """People needed by a family at nearly the largest local loss that keeps the target epsilon; None if none does."""
+    """People needed at nearly the largest local loss within the target epsilon; None without one."""
 
     def excess(epsilon0: float) -> float:
         try:

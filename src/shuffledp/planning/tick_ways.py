@@ -30,7 +30,7 @@ _CORRECTIONS = 2  # of the loss of columns, which takes up to a second each
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TickWay(Described):
-    """One way of asking several answers.
+    """Way of asking several answers, with its losses and its error.
 
     Args:
         way: a kind of the table ``[randomizer]``.
@@ -55,7 +55,7 @@ class TickWay(Described):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TickWays(FamilyPlan):
-    """Comparison of the ways of asking at the ``central`` loss of the task, the least error first.
+    """Comparison of the ways of asking at the task's ``central`` loss, the least error first.
 
     Args:
         central: epsilon of everything released; that of others is as large, to about one in a hundred.
@@ -85,7 +85,7 @@ class TickWays(FamilyPlan):
 
 @lru_cache(maxsize=32)
 def tick_ways(protocol: ProtocolModel, delta: float, local_at_most: float | None = None) -> TickWays | None:
-    """Comparison of ways to ask that lose as much as a protocol of ticks; None without a finite loss.
+    """Comparison of ways to ask at a tick protocol's central loss; None without a finite loss.
 
     None also for a protocol without ticks, a loss of 0, or a shuffle that is not uniform.
     """
@@ -122,7 +122,10 @@ def _way(
 
 
 def _at_loss(kind: str, protocol: ProtocolModel, central: float, delta: float, most: float | None) -> TicksModel:
-    """Model of another way of asking at this central loss, but with a local loss of at most ``most``, if given."""
+    """Model of another way of asking at this central loss, with a local loss of at most ``most``.
+
+    No limit if ``most`` is None.
+    """
     own = cast(TicksModel, protocol.local)
 
     def made(loss: float) -> TicksModel:
@@ -140,7 +143,10 @@ def _at_loss(kind: str, protocol: ProtocolModel, central: float, delta: float, m
 def _columns_loss(
     family: Callable[[float], TicksModel], protocol: ProtocolModel, central: float, delta: float
 ) -> float:
-    """Local loss of a message about each option, first by the limit of many people, then corrected."""
+    """Local loss of a message about each option, for a central loss.
+
+    First by the limit of many people, then corrected.
+    """
     people, wanted = protocol.shuffle.num_honest, gaussian_mu(central, delta)
     differing, aim = family(1.0).most_differing, wanted
     for turn in range(_CORRECTIONS + 1):

@@ -92,7 +92,10 @@ def curator_beside(model: ProtocolModel, guarantee: Guarantee, *, unit: float = 
 
 
 def _sensitivities(local: LocalModel) -> tuple[float, float]:
-    """Sensitivities: the most that replacing one answer moves a sum over people, in sum norm and Euclidean norm."""
+    """Sensitivities of a sum to one person's answer, in sum norm and in Euclidean norm.
+
+    The most that replacing the answer moves the sum.
+    """
     if isinstance(local, FrequencyModel):
         return (1.0, 1.0) if local.domain_size == 2 else (2.0, math.sqrt(2))
     if isinstance(local, TicksModel):

@@ -20,7 +20,7 @@ _LEAST_SHARE_OF_LIES = 1e-9
 
 
 def planned_thresholds(model: PrefixModel, num_users: int, share: float, alpha: float) -> tuple[int, ...]:
-    """Expected threshold of each level, if each prefix kept so far is held by this share of people or more."""
+    """Expected threshold of each level, if every kept prefix has at least this share of people."""
     size, levels = model.hash_range, model.num_levels
     reports = round(num_users * model.level_share)
     later = threshold(reports, size, size * max(1 / share, 1.0), alpha / levels)
@@ -28,7 +28,7 @@ def planned_thresholds(model: PrefixModel, num_users: int, share: float, alpha: 
 
 
 def find_chance(model: PrefixModel, num_users: int, share: float, *, alpha: float) -> float:
-    """Chance of finding a word that this share of people wrote, if no other word begins like it.
+    """Chance of finding a word of this share of people, if no other word has the same beginning.
 
     Levels are taken as independent. A share that others' words begin alike with is found at least as often.
 
@@ -56,9 +56,10 @@ def find_chance(model: PrefixModel, num_users: int, share: float, *, alpha: floa
 
 
 def least_share(model: PrefixModel, num_users: int, *, alpha: float, chance: float = _FOUND) -> float | None:
-    """Least share of people whose word is found with this chance; None if not even a word of all people is.
+    """Least share of people whose word is found with this chance; None if no share suffices.
 
-    The arguments are those of `find_chance`, with the ``chance`` strictly between 0 and 1.
+    Not even a word of all people is found then. The arguments are those of `find_chance`, with the ``chance`` strictly
+    between 0 and 1.
     """
     integer_at_least(1, num_users=num_users)
     open_probability(alpha=alpha, chance=chance)

@@ -70,7 +70,7 @@ class WordPlan(FamilyPlan):
     enough: int | None = None
 
     def warnings_for(self, models: Sequence[ProtocolModel]) -> tuple[str, ...]:
-        """A warning where no word could be found."""
+        """Warning that no word could be found; empty otherwise."""
         if self.share is not None:
             return ()
         people = max(model.num_senders for model in models)
@@ -135,7 +135,7 @@ def _at_loss(protocol: ProtocolModel, epsilon0: float, delta: float, alpha: floa
 
 
 def _better(model: MaskedPrefixModel, people: int, share: float | None, alpha: float) -> MaskedPrefixModel | None:
-    """Model with other chunks and about the same central loss that finds a clearly smaller share, or None.
+    """Model with other chunks that finds a clearly smaller share at about this central loss; else None.
 
     In the limit of many people the central loss follows from (E - 1)^2 / (E + g - 1), E = exp(epsilon0).
     """
@@ -157,7 +157,7 @@ def _better(model: MaskedPrefixModel, people: int, share: float | None, alpha: f
 
 
 def _enough(model: MaskedPrefixModel, people: int, alpha: float) -> int | None:
-    """Number of people at which a word that all of them wrote is found, to 1 %; None above ten billion."""
+    """Number of people at which a word of all people is found, to 1 %; None above ten billion."""
     low, high = people, people
     while least_share(model, high, alpha=alpha) is None:
         low, high = high, 2 * high

@@ -99,12 +99,12 @@ class IdentityShuffleModel(ShuffleModel):
         return True
 
     def beside_reports(self, columns: str) -> str:
-        """Sentence on what stands beside each report: the sender's number, and any public ``columns``."""
+        """Sentence on the data released with each report: the sender's number and public ``columns``."""
         also = columns and f" and {columns}"
         return f"Nothing is shuffled: each report is released beside its sender's row number{also}."
 
     def position_laws(self) -> tuple[PositionLaw, ...]:
-        """Position laws with one certain place: each report is at its sender's place."""
+        """Position laws with one certain place, since each report is at its sender's place."""
         return (PositionLaw(weights=(1.0,), counts=(1,)),)
 
     def obstacle(self, epsilon0: float) -> str:
