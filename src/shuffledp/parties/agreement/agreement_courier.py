@@ -32,7 +32,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class HostStanding:
-    """Standing of a host in an agreement, as told by the host.
+    """Standing of a host in an agreement, as reported by the host.
 
     Args:
         stage: its stage; None if it does not answer.
@@ -62,7 +62,7 @@ class Courier:
     async def carry(
         self, *, once: bool = False, waiting: Callable[[Sequence[HostStanding]], None] = lambda _: None
     ) -> bool:
-        """Carry messages until all hosts have agreed; with ``once``, until no host has anything new.
+        """Carry messages until all hosts have agreed; with ``once``, until no host has a new message.
 
         Args:
             once: end in place of waiting for hosts that are not there, or still open.
@@ -97,7 +97,7 @@ class Courier:
             await asyncio.sleep(pauses.next())
 
     async def round(self) -> list[HostStanding]:
-        """Standing of each host, after all hosts were handed the available messages that they wait for, once each."""
+        """Standing of each host, after each host received the available messages that it waits for."""
         found = await self._ask_all()
         if all(each.stage in (None, *_OVER) for each in found):
             return found
@@ -111,7 +111,7 @@ class Courier:
         return found
 
     async def _ask_all(self) -> list[HostStanding]:
-        """Standing of each host; all are asked at once, so that a slow one keeps no other waiting."""
+        """Standing of each host; all hosts are asked at once, so that none waits for a slow host."""
         return await at_once(map(self._ask, self._rules.hosts))
 
     async def _collect(self) -> None:
@@ -188,7 +188,10 @@ class Courier:
         )
 
     def _require_possible(self, standings: Sequence[HostStanding]) -> None:
-        """Refuse an agreement that waits for a host which has ended: a host agrees with all before it hands over."""
+        """Refuse an agreement that waits for a host which has already ended.
+
+        A host agrees with all other hosts before it hands its batch over.
+        """
         waited_for = {host for each in standings if each.stage not in _OVER for host in each.waits_for}
         if ended := sorted(waited_for & self._ended):
             named = ", ".join(self._collection.hosts[host].url for host in ended)
@@ -198,7 +201,7 @@ class Courier:
             )
 
     def _refuse(self, standings: Sequence[HostStanding]) -> None:
-        """Raise the error of a failed agreement, by the courier's own evidence first, then by the hosts' words."""
+        """Raise the error of a failed agreement, from the courier's evidence or else the hosts' reasons."""
         urls = [each.url for each in self._collection.hosts]
         own = self._held.refusal
         if own is not None and own.reason is not Reason.TOO_FEW:
@@ -211,7 +214,7 @@ class Courier:
 
 
 async def at_once(several: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
-    """Results of coroutines run at the same time, in their order; if one fails, the others are cancelled."""
+    """Results of coroutines run at the same time, in their order; if one fails, all others are cancelled."""
     tasks = [asyncio.ensure_future(each) for each in several]
     try:
         return await asyncio.gather(*tasks)

@@ -45,11 +45,11 @@ class Sign:
 
 
 class Release:
-    """Output: the host makes batches of the complete sets, and destroys all others."""
+    """Output: the host makes batches of the complete sets, and destroys all other sets."""
 
 
 class Refuse:
-    """Output: the host destroys what it has, and releases nothing."""
+    """Output: the host destroys all its sets, and releases nothing."""
 
 
 WAITED_FOR = {
@@ -109,7 +109,7 @@ class Held:
         return [host for host in rules.hosts if (kind, host) not in self.messages]
 
     def shown(self, kind: Kind, rules: AgreementRules) -> Agreeing | None:
-        """Host's own message of a kind, if others may have it by now.
+        """Host's own message of a kind, or None while other hosts may not have it.
 
         No reveal is shown before all hosts have committed themselves.
         """

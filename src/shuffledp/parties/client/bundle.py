@@ -49,7 +49,7 @@ def allowed(source: str) -> str:
 
 @cache
 def script_of(first: str) -> str:
-    """Script made of a module and all that it imports.
+    """Script made of a module and of all modules that it imports.
 
     Guarantees:
         1. It imports nothing.

@@ -256,7 +256,7 @@ def _plainly(statement: PrivacyStatement, words: PageWords) -> list[str]:
 
 
 def _alone(draft: Collection, words: PageWords) -> dict[str, list[str]]:
-    """Notes on what a single report tells at a large local privacy loss: dangers first, then other notes.
+    """Dangers and milder notes about how much a single report reveals at a large local privacy loss.
 
     Of several questions each note begins with those that it is about.
     """
@@ -280,7 +280,7 @@ def _alone(draft: Collection, words: PageWords) -> dict[str, list[str]]:
 
 
 def _weakness(statement: PrivacyStatement, words: PageWords) -> list[str]:
-    """Warnings about a weak guarantee, in the page's words; none if only the statement's own words fit."""
+    """Warnings about a weak guarantee, in the page's words; empty if the page has no words for it."""
     guarantee = statement.guarantee
     if guess_of(statement) is None or not isinstance(guarantee, DifferentialPrivacy):
         return []

@@ -13,7 +13,7 @@ _SECONDS_BETWEEN = 10.0  # looks at whether files have changed
 
 
 def trusted(file: Path | None, *, name: str) -> ssl.SSLContext:
-    """TLS context of a client: it trusts the certificates in a file, or the system's and httpx's.
+    """TLS context that trusts the certificates of a file or, without a file, of the system and of httpx.
 
     Raises:
         InvalidParameterError: if the file is unreadable, or holds no certificate.

@@ -99,7 +99,7 @@ class Connection(asyncio.Protocol, ABC):
         return {_TRUSTED: {"known": partial(self.all.is_served, self)}}
 
     def pause_writing(self) -> None:
-        """Wait until the answer is read."""
+        """Note that the connection waits for its client to read the answer."""
         super().pause_writing()
         self.has_head = False
         self.all.waits(self)
@@ -140,7 +140,7 @@ class Connection(asyncio.Protocol, ABC):
 
 
 class Connections:
-    """All connections of a server, and for waiting connections the time since which they wait."""
+    """All connections of a server, and since when each waiting connection has waited."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits, self._is_sweeping = limits, False
@@ -152,21 +152,21 @@ class Connections:
         return connection in self._all
 
     def add(self, connection: Connection) -> None:
-        """Add a connection; above the limit, the one that has waited longest is closed."""
+        """Add a connection; above the limit, the connection that has waited longest is closed."""
         self._all.add(connection)
         self.waits(connection)
         if len(self._all) > self._limits.most_connections:
             self._end(next(iter(self._since)))
 
     def has_address(self, connection: Connection) -> None:
-        """Count a connection under its address; above the limit of an address, another of its connections is closed."""
+        """Count a connection under its address; above the limit, close the longest waiting connection there."""
         theirs, most = self._of_address[connection.address], self._limits.connections_of_an_address
         theirs[connection] = None
         if most and len(theirs) > most:
             self._end(min(theirs, key=lambda each: self._since.get(each, float("inf"))))
 
     def waits(self, connection: Connection, *, anew: bool = True) -> None:
-        """Note that a connection waits for its client from now on; unless ``anew``, an earlier start counts."""
+        """Note that a connection starts to wait for its client; unless ``anew``, an earlier start counts."""
         if connection not in self._all or (not anew and connection in self._since):
             return
         self._since.pop(connection, None)
@@ -209,7 +209,7 @@ def when_trusted(scope: Scope) -> Callable[[], object]:
 
 
 def _network(peer: Any) -> str:
-    """Address of a client, or its network of IPv6; empty where there is none."""
+    """Address of a client, or the network of an IPv6 address; empty without an address."""
     try:
         address = ip_address(str(peer[0]).partition("%")[0])
     except (TypeError, IndexError, ValueError):

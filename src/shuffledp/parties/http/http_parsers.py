@@ -61,7 +61,7 @@ def with_httptools() -> type[Connection]:
             self.begins()
 
         def data_received(self, data: bytes) -> None:
-            """Read received data; close the connection if a head, or anything else but a body, is too long."""
+            """Read received data; close the connection if any part of a request except a body is too long."""
             self._has_progress = False
             super().data_received(data)
             self._without_progress = 0 if self._has_progress else self._without_progress + len(data)
@@ -99,7 +99,7 @@ def with_httptools() -> type[Connection]:
             return self._begins_next or bool(self.pipeline)
 
         def on_response_complete(self) -> None:
-            """Wait for the next request, or continue with one that has come already."""
+            """Wait for the next request, or continue with a request that has already come."""
             self.waits_for_next()
             super().on_response_complete()
             self.received()

@@ -41,7 +41,7 @@ class ObliviousTransport(httpx.BaseTransport):
         self._prefix = urlsplit(collection.shuffler.url).path
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        """Shuffler's answer; or the answer of the relay or gateway, if it stops the request.
+        """Shuffler's answer, or the answer of a relay or gateway that stops the request.
 
         Raises:
             httpx.TransportError: if no answer comes.
@@ -56,7 +56,7 @@ class ObliviousTransport(httpx.BaseTransport):
         return self._through(last, inside)[1]
 
     def _through(self, relay: str, inside: bytes) -> tuple[bool, httpx.Response]:
-        """Whether an answer through one relay is sealed by the gateway, and the opened or unsealed answer."""
+        """Whether the gateway sealed the answer that came through one relay, and the answer in the clear."""
         *others, last = self._keys.configs_at(self._clock())
         for config in (*others, last):
             body, exchange = encapsulate(config, inside)

@@ -1,4 +1,4 @@
-"""Pages for respondents at the shuffler, which accepts reports from pages elsewhere and may serve pages itself.
+"""Pages for respondents at a shuffler: pages elsewhere may call it, and it may serve pages itself.
 
 A page is a file beside its collection's, with the digest that the collection has; nothing else is served. A browser
 may send reports only from the page's address in the collection.
@@ -84,7 +84,7 @@ class WithPages:
             self.add(each, way)
 
     def add(self, collection: Collection, way: str = UPLOADS) -> None:
-        """Let the page of a collection call this path; uploads of oblivious collections go to their relay instead."""
+        """Let a collection's page call this path, except for uploads that must go through a relay."""
         if collection.page is not None and (way != UPLOADS or not collection.is_oblivious):
             self._callers[f"{collection.path}/{way}"] = collection.page.origin, collection.issuer is not None
 

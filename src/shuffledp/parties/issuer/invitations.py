@@ -75,7 +75,7 @@ class Invitation(Described):
         return None if self.token is None else Token.decode(from_text(self.token, name="token"))
 
     def link(self, page: WebPage) -> str:
-        """Link that opens the page with the invitation; browsers send no server the part after the #."""
+        """Link that opens the page with the invitation, after a # and so never sent to a server."""
         return f"{page.link}&invitation={self.code or self.token}"
 
     def written(self) -> str:
@@ -183,7 +183,7 @@ def _own(path: Path) -> int:
 
 
 def digest_of(code: bytes) -> bytes:
-    """Digest of a code; the issuer knows the code only by it."""
+    """Digest of a code; the issuer knows only this digest, not the code."""
     return hashlib.sha256(code).digest()
 
 
@@ -201,7 +201,7 @@ def new_invitations(collection: Collection, people: int) -> tuple[list[Invitatio
 
 
 def replacements(collection: Collection, codes: Sequence[str]) -> tuple[list[Invitation], Invited]:
-    """New invitations in place of cancelled ones, and the list for the issuer with both.
+    """New invitations in place of cancelled invitations, and a list of both for the issuer.
 
     Args:
         collection: collection whose tokens are signed blindly.

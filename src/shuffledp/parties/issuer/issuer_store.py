@@ -52,7 +52,7 @@ class IssuerStore(Database):
             self.run("VACUUM")
 
     def invite(self, collection_id: bytes, codes: Iterable[bytes], cancelled: Collection[bytes] = ()) -> int:
-        """Give each invitation a row by its code's digest, and cancel some; an ended collection is unchanged.
+        """Add rows for invitations, by their codes' digests, and cancel some; no effect after the end.
 
         Returns:
             Number of cancelled invitations already used: each has a signed token.
@@ -111,7 +111,7 @@ class IssuerStore(Database):
         return self.finds("SELECT 1 FROM closed WHERE collection = ?", collection_id)
 
     def known(self) -> list[tuple[bytes, bool]]:
-        """Sorted ids of the collections in the store, each with whether the collection was closed."""
+        """Sorted ids of the collections in the store, each with True if the collection was closed."""
         closed = {each for (each,) in self.rows("SELECT collection FROM closed")}
         invited = {each for (each,) in self.rows("SELECT DISTINCT collection FROM invited")}
         return [(each, each in closed) for each in sorted(closed | invited)]

@@ -49,7 +49,7 @@ class Finding:
 
     @property
     def is_well(self) -> bool:
-        """Whether nothing has to be changed."""
+        """Whether the check found nothing to change."""
         return not self.change
 
 
@@ -72,7 +72,7 @@ def examine_address(url: str, *, role: str = "service", ca: Path | None = None) 
 
 
 def examine_url(url: str, *, ca: Path | None = None) -> Iterator[Finding]:
-    """Findings about an address: of a service, or by its path of a relay or a page."""
+    """Findings about the service, relay or page at an address, recognized by the address's path."""
     path = urlsplit(url).path
     if path in ("", "/"):
         yield from examine_address(url, ca=ca)
@@ -216,7 +216,7 @@ def examine_file(file: Path) -> Iterator[Finding]:
 
 
 def examine_relay(url: str, *, ca: Path | None = None) -> Iterator[Finding]:
-    """Findings about a relay's answer to the request with which a browser asks for permission to send."""
+    """Findings about a relay's answer to a browser's request for permission to send."""
     host = urlsplit(url).netloc
     asked = {"origin": "https://page.example", "access-control-request-method": "POST"}
     with httpx.Client(verify=trusted(ca, name="--ca"), timeout=_SECONDS, trust_env=False) as client:
@@ -237,7 +237,7 @@ def examine_relay(url: str, *, ca: Path | None = None) -> Iterator[Finding]:
 
 
 def examine_way(collection: Collection, *, ca: Path | None = None) -> Iterator[Finding]:
-    """Findings about the route of reports to the shuffler, through each relay if there are any, or to each host."""
+    """Findings about the route of reports to the shuffler: direct, through each relay, or to each host."""
     if collection.further_shufflers:
         for host in collection.hosts:
             yield _at_host(collection, host.url, ca)
@@ -248,7 +248,7 @@ def examine_way(collection: Collection, *, ca: Path | None = None) -> Iterator[F
 
 
 def _at_host(collection: Collection, url: str, ca: Path | None) -> Finding:
-    """Finding about the route to one of several hosts, which knows the collection by the digest of its file."""
+    """Finding about the route to one of several hosts, and whether the host has this collection file."""
     party, name = "way of a report", urlsplit(url).netloc
     try:
         with new_client(certificates=ca) as client:

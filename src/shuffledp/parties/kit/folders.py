@@ -62,7 +62,7 @@ def make_kit(folder: Path, parties: Parties) -> None:
 
 
 def is_untouched(folder: Path) -> bool:
-    """Whether a folder is a kit as `make_kit` made it, to which nobody has added a key, a collection or any file."""
+    """Whether a folder is a kit made by `make_kit`, without any added key, collection or other file."""
     try:
         parties = parties_of(folder)
     except InvalidParameterError:
@@ -84,7 +84,7 @@ def files_of(role: Role, parties: Parties) -> dict[str, str]:
 
 
 def _steps(role: Role, parties: Parties) -> str:
-    """Text of a README: the steps on the machine of a party, for readers of nothing else."""
+    """Text of a README: the steps on a party's machine, for people who read no other page."""
     host = parties.hosts[role.name]
     by_role = {"page": _steps_of_page, "relay": _steps_of_relay, "mix": _steps_of_mix}
     steps = by_role[role.name]() if role.name in by_role else _steps_of_service(role, parties)
@@ -241,7 +241,7 @@ def take_survey(folder: Path, file: Path, page: Path) -> None:
 
 
 def add_collection(folder: Path, file: Path) -> tuple[str, ...]:
-    """Roles whose folders now have the collection; the page goes to the role that serves it.
+    """Copy a collection, and its page, into a kit's folders; return the roles that have the collection.
 
     Raises:
         InvalidParameterError: if the collection names other addresses or keys than the kit.

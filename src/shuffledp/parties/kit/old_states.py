@@ -40,7 +40,7 @@ class OldState:
 
 
 class _Reports(Database):
-    """Store left by a shuffler, read only for the phase and the number of batches on their way."""
+    """Store left by a shuffler, read for its phase and for batches that wait for the analyzer."""
 
     file, owner, in_use = ReportStore.file, ReportStore.owner, ReportStore.in_use
 

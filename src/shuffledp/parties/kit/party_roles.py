@@ -48,7 +48,7 @@ class Role:
         return f"shuffledp-{self.name}.service"
 
     def credential(self, key: str) -> str:
-        """Path at which systemd lends a key to the service."""
+        """Path at which systemd makes a key available to the service."""
         return f"/run/credentials/{self.unit}/{key}.key"
 
 
@@ -121,7 +121,7 @@ def role_of(name: str) -> Role:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parties:
-    """Host names of a kit's parties by role, or of a second relay.
+    """Host names of a kit's parties by role, and of a second relay.
 
     An analyzer may have no host, and then fetches.
 
@@ -173,7 +173,7 @@ class Parties:
         return tuple(f"{self.url(name)}/survey" for name in ("relay", SECOND_RELAY) if name in self.hosts)
 
     def seen_by(self, name: str) -> "Parties":
-        """Parties as the folder of one of them shows them: a second relay is the only relay in its own folder."""
+        """Parties as shown in the folder of one party; a second relay's folder shows no other relay."""
         if name != SECOND_RELAY:
             return self
         others = {role: host for role, host in self.hosts.items() if role != SECOND_RELAY}
@@ -188,7 +188,7 @@ class Parties:
         return (*role.keys, "gateway") if role.name == "shuffler" and "relay" in self.hosts else role.keys
 
     def config(self, role: Role) -> str:
-        """Configuration of a party's service in TOML; empty for a file host, and for an analyst who fetches."""
+        """Configuration of a party's service in TOML; empty for a party that runs no service."""
         if not role.runs or not self.hosts[role.name]:
             return ""
         listen = f'listen = "127.0.0.1:{role.port}"    # behind a proxy that speaks TLS\n'

@@ -51,7 +51,7 @@ class _Lines:
 
 
 def flaws_of(file: Path) -> list[Flaw]:
-    """Flaws of a configuration file of nginx or Caddy; empty if the file is as good as a kit's.
+    """Flaws of a configuration file of nginx or Caddy, in the order of lines; empty if none is found.
 
     Raises:
         InvalidParameterError: if it cannot be read, or is neither.

@@ -1,4 +1,4 @@
-"""Test report on the whole way of people's reports; the analyzer opens it and throws it away.
+"""Test report sent by the same route as people's reports; the analyzer opens and discards it.
 
 Whoever carries it sees a report as any other: of equal length, to the same key, by the same request. The analyzer's key
 alone tells it apart; it is nobody's answer, and counts among ``tests`` of the release. A shuffler counts it among those
@@ -99,7 +99,7 @@ def _told(refused: ReportError | None) -> Finding:
 def _spent(
     collection: Collection, invitation: Path | None, folder: Path, plain: httpx.Client, client: httpx.Client
 ) -> ReportError | None:
-    """Reason for which a test report was refused, sent with an invitation if given; None if it is stored."""
+    """Reason why a test report, sent with an invitation if given, was refused; None if it is stored."""
     if invitation is None:
         return send_test(collection, client)
     with state_written_to(folder):
@@ -111,7 +111,7 @@ def _spent(
 
 
 def _has_room(collection: Collection, client: httpx.Client, folder: Path) -> bool:
-    """Whether the promise of the smallest batch holds if one of the people counted is a test report."""
+    """Whether the promise of the smallest batch still holds if one counted person is a test report."""
     people = collection.task.people
     if collection.demonstration or people.unvouched or _sent_before(collection, folder) < people.fakes:
         return True

@@ -103,7 +103,7 @@ class MixApp:
         await self._called(scope, receive, send)
 
     async def _inside(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, an upload by the shuffler and any other by the mix."""
+        """Answer a request: an upload by the shuffler's application, any other request by the mix's."""
         is_upload = self._host.served.at_path(scope["path"], relayed=False)[0] is not None
         if scope["path"] == GATEWAY and not self._host.is_open:  # nobody knows for whom a sealed request is
             await Problem.UNAVAILABLE.response()(scope, receive, send)

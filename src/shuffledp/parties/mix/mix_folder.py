@@ -83,7 +83,7 @@ class Registered:
     # ---- what comes later -------------------------------------------------------------------------------------------
 
     def ended(self) -> dict[str, Any] | None:
-        """Final status of the collection, as the shuffler told it; None before the end."""
+        """Final status of the collection, as reported by the shuffler; None before the end."""
         return _json(self.folder / _ENDED)
 
     def write_ended(self, status: dict[str, Any]) -> None:
@@ -91,7 +91,7 @@ class Registered:
         write(self.folder / _ENDED, json.dumps(status).encode())
 
     def forget(self) -> None:
-        """Remove all but the collection, its page and its results."""
+        """Remove all files except the collection, its page and its results."""
         for name in (_INVITED, _ASKED, _ISSUER_KEY, public_file(Path(_ISSUER_KEY)).name):
             with suppress(FileNotFoundError):
                 (self.folder / name).unlink()
@@ -106,11 +106,11 @@ class Registered:
         write(self.folder / _INVITED, json.dumps(listed).encode())
 
     def asked(self) -> int:
-        """Number of times that the organizer was told the absent people."""
+        """Number of times that the organizer received the list of absent people."""
         return len(_content(self.folder / _ASKED) or b"")
 
     def write_asked(self) -> None:
-        """Count one more time that the organizer is told the absent people."""
+        """Count one more time that the organizer receives the list of absent people."""
         write(self.folder / _ASKED, b"." * (self.asked() + 1))
 
     def results(self) -> list[OrganizerRequest]:
@@ -158,7 +158,7 @@ class MixFolder:
         return _of_kind(kind, file, role), read_public(file)
 
     def new_issuer_key(self, registrant: str, name: bytes, most: int, now: datetime) -> PublishedKey | None:
-        """Public key for the tokens of one collection, one for each name; None if too many keys wait already."""
+        """Public key, one for each ``name``, for a collection's tokens; None if too many unused keys wait."""
         folder = self.path / _KEYS / hashlib.sha256(registrant.encode()).hexdigest()
         make_private(folder)
         file = folder / f"{name.hex()}.key"

@@ -101,7 +101,7 @@ class MixHost:
 
     @property
     def unknown(self) -> Problem:
-        """Refusal of an unknown collection, which may be known later while collections are reopened."""
+        """Refusal of an unknown collection; temporary while collections are still being reopened."""
         return Problem.UNRECOGNIZED_COLLECTION if self.is_open else Problem.UNAVAILABLE
 
     def at_page(self, host: str, path: str) -> CollectionAtMix | None:
@@ -243,7 +243,7 @@ class MixHost:
             self._log.at_first(Happened.STORAGE_FAILED)
 
     async def _end(self, text: str) -> None:
-        """End a collection for the mix's operator: nothing more of it is released, and its page goes."""
+        """End a collection for the mix's operator: nothing more is released, and its page is removed."""
         for each in self:
             if each.collection.id.hex() == text:
                 try:

@@ -13,7 +13,7 @@ from shuffledp.survey.trusted_parties import is_at
 
 
 def misfit(collection: Collection, terms: MixTerms, *, now: datetime) -> Problem | None:
-    """Reason why a mix refuses a collection, whoever registers it; None if there is none."""
+    """Reason why a mix refuses a collection from any registrant; None if the collection fits."""
     if not _is_of(collection, terms):
         return Problem.OTHER_MIX
     if at_mix(collection, terms) and not _is_in_place(collection, terms):
@@ -22,7 +22,7 @@ def misfit(collection: Collection, terms: MixTerms, *, now: datetime) -> Problem
 
 
 def _is_of(collection: Collection, terms: MixTerms) -> bool:
-    """Whether the collection names this mix with its own keys, and needs nothing that a mix cannot do."""
+    """Whether the collection names this mix with its own keys, and needs only a mix's services."""
     task, issuer = collection.task, collection.issuer
     is_host = any(each.url == terms.url and each.key == terms.shuffler for each in collection.hosts)
     own = is_host and collection.gateway in (None, terms.gateway) and not collection.local
@@ -53,7 +53,7 @@ def _is_in_place(collection: Collection, terms: MixTerms) -> bool:
 
 
 def _beyond(collection: Collection, terms: MixTerms, now: datetime) -> Problem | None:
-    """Limit of the policy that a collection exceeds, as a problem; None if it exceeds none."""
+    """Limit of the policy that a collection exceeds, as a problem; None within all limits."""
     policy, closes = terms.policy, instant(closes=collection.closes)
     fetched, days = instant(fetch_by=collection.fetch_by or collection.closes), timedelta(days=policy.days)
     if not now < closes <= now + days or fetched > closes + days:

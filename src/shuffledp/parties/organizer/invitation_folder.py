@@ -76,7 +76,7 @@ def write_again(folder: Path, collection: Collection, invitations: Path, *, abse
 
 
 def _digest(file: Path, collection: Collection) -> bytes:
-    """Digest of the invitation in a file, by which the issuer knows it."""
+    """Digest of a file's invitation, as the issuer's list has it."""
     code = Invitation.read(file, collection).code
     if code is None:
         raise InvalidParameterError(f"{file} must be an invitation with a code; it holds a ready-made token.")
@@ -107,7 +107,7 @@ def _write_links(
 
 
 def _counted(links: Sequence[tuple[str, str]], progress: Callable[[int], None]) -> Iterator[tuple[str, str]]:
-    """The links unchanged, with progress told for each."""
+    """Unchanged links; ``progress`` gets the number of links before each link."""
     for number, each in enumerate(links):
         progress(number)
         yield each

@@ -59,7 +59,7 @@ def new_local_survey(
     closes: str,
     reserve: Callable[[Collection], None] = lambda _: None,
 ) -> SurveyFolder:
-    """Folder of a new survey of one operator at an address of this machine, with a port that is free now.
+    """Folder of a new survey of one operator, at an address of this machine and a free port.
 
     ``reserve`` reserves its release in a privacy ledger, before anybody can answer.
 
@@ -160,7 +160,7 @@ def close(survey: SurveyFolder) -> None:
 
 
 def finished(survey: SurveyFolder) -> FetchedRelease:
-    """Release of a local survey, which is closed now, fetched and written.
+    """Release of a local survey: the survey is closed, its reports fetched, and the release written.
 
     Raises:
         BatchTooSmallError: if fewer answered than are released.

@@ -127,7 +127,7 @@ class MixClient:
         self._as_analyst(collection, analyst, Asked.INVITED, listed.written().encode())
 
     def absent(self, collection: Collection, analyst: AnalyzerKey) -> frozenset[bytes]:
-        """Digests of the invitations without a token so far; the mix tells them at most three times.
+        """Digests of the invitations without a token so far; the mix gives this list three times at most.
 
         Raises:
             RemoteProtocolError: if the collection does not say beforehand that its organizer may ask, or has asked

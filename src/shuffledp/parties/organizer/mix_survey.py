@@ -159,7 +159,7 @@ def finished(
 def publish(
     collection: Collection, analyst: AnalyzerKey, mix: MixClient, found: FetchedRelease | ShuffleDPError
 ) -> None:
-    """Publish a release at the mix, or that there is none, as data signed by the analyst's key.
+    """Publish a release at the mix, or the fact that there is none, signed by the analyst's key.
 
     Raises:
         RemoteProtocolError: if the mix refuses.

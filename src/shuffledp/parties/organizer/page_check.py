@@ -36,7 +36,7 @@ def page_of_link(link: str) -> WebPage:
 
 
 def check_page(page: WebPage, client: httpx.Client) -> Collection | None:
-    """Collection inside the page now at the address, after the page's digest is compared with the link's.
+    """Collection in the page at an address, after the page's digest is checked against the link.
 
     None if it is a page of another version, whose content is not known here.
 

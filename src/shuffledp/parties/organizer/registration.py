@@ -1,4 +1,4 @@
-"""Registration of a collection at the mix that takes its answers in, or at all mixes that share each to a sum."""
+"""Registration of a collection at a mix, or at all mixes that share each answer to a sum."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -18,7 +18,7 @@ _SLACK = timedelta(minutes=5)  # by which the clocks of this machine and of a mi
 
 @dataclass(frozen=True, slots=True)
 class Mixes:
-    """Mixes of one collection, with what each allows; the first one shows its page and its result.
+    """Mixes of one collection, with their terms; the first mix shows the collection's page and result.
 
     Args:
         clients: a client for each mix, one or more.
@@ -30,7 +30,7 @@ class Mixes:
 
     @classmethod
     def reached(cls, clients: Sequence[MixClient]) -> Self:
-        """Mixes with the terms that each of them tells now.
+        """Mixes with their current terms, which are fetched from each mix.
 
         Raises:
             RemoteProtocolError: if one does not answer, or is none.
@@ -43,7 +43,7 @@ class Mixes:
         return self.clients[0]
 
     def page_url(self, nonce: str) -> str:
-        """Address of a collection's page at the first mix, which shows its result there, too."""
+        """Address of a collection's page at the first mix, where the result is shown, too."""
         return self.found[0].page_url(nonce)
 
     @property

@@ -39,7 +39,7 @@ class SurveyFolder:
 
     @property
     def collection_file(self) -> Path:
-        """Collection file, which people's programs and the other parties are given."""
+        """Collection file, for people's programs and for the other parties."""
         return self.path / _COLLECTION
 
     @property
@@ -64,7 +64,7 @@ class SurveyFolder:
 
     @property
     def release(self) -> Path:
-        """Folder of the release, once there is one."""
+        """Folder of the release, which may not exist yet."""
         return self.path / RELEASE
 
     def read(self) -> Collection:
@@ -99,7 +99,7 @@ class SurveyFolder:
         return self.path / _OPERATOR_KEY
 
     def new_operator_key(self) -> PublishedKey:
-        """Public part of a new shuffler key, whose file is in the folder from now on."""
+        """Write a new shuffler key into the folder, and return its public part."""
         return _new_key(self.operator_key_file, ShufflerKey.generate())
 
 

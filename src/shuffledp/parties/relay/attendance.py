@@ -1,4 +1,4 @@
-"""Attendance of a relay's members, told by the post office, and a digest that all members compare.
+"""Attendance of a relay's members, as the post office reports it, and a digest that members compare.
 
 A server can claim that a member was away, and nobody can refute it. But all members must hear the same: each envelope
 holds the digest of all earlier stages, and at the end every member signs it.

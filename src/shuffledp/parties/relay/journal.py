@@ -80,7 +80,7 @@ class Journal:
         write_private(self._file, json.dumps(_written(state)).encode(), durable=self._durable)
 
     def keep_letter(self, stage: int, sender: str, letter: bytes) -> Path:
-        """Path of a file that keeps an invalid letter as it came, without secrets that open other letters."""
+        """Write an invalid letter to a file, without secrets that open other letters; return the path."""
         kept = self._file.with_name(f"{self._file.stem}.{stage}.letter")
         to = self._terms.directory.entries[self._person].name
         said = {"collection": self._terms.collection_id.hex(), "stage": stage, "from": sender, "to": to}

@@ -43,7 +43,7 @@ class _Letters(Database):
     )
 
     def commit(self, several: Sequence[Posted]) -> list[bool]:
-        """Answers for all posts of a group, stored in one transaction or not at all."""
+        """Store a group's posts in one transaction, all or none; return the answer to each post."""
         with self.transaction():
             return [self._admit(each) for each in several]
 

@@ -130,7 +130,7 @@ def run_members(terms: RelayTerms, members: Sequence[Member], folder: Path) -> N
 
 
 def _at_once(work: Coroutine[Any, Any, object]) -> None:
-    """Run a coroutine that never waits for another, without an event loop."""
+    """Run a coroutine that never has to wait, without an event loop."""
     try:
         work.send(None)
     except StopIteration:

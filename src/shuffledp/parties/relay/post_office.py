@@ -1,4 +1,4 @@
-"""Post office of one relay: takes letters, ends stages, tells the attendance of each, and hands out mail.
+"""Post office of one relay: takes letters, ends stages, and hands out attendance and mail.
 
 Members trust it only to be available. It sees who takes part, and letters of fixed lengths on fixed links.
 """

@@ -200,7 +200,7 @@ def demonstration(
 
 
 def traffic_of(terms: RelayTerms) -> Mapping[str, float]:
-    """Mean traffic of a member in all rounds: letters, bytes (also the greatest), slots, and reports in slots."""
+    """Mean traffic of a member over all rounds, and the greatest number of bytes that a member sends."""
     people, rounds = range(terms.num_users), range(1, terms.num_rounds + 1)
     letters = [[terms.letters(person, stage) for stage in rounds] for person in people]
     sent = [sum(sum(each.values()) for each in of_person) for of_person in letters]
@@ -254,7 +254,7 @@ def _task(people: int, rounds: int | None, degree: int | None, *, onion: bool, a
 
 
 def _behind_gate(people: int, away: int, cycle: int) -> dict[str, Any]:
-    """Keys for rounds and gate of a task, so that the gate most likely opens for the remaining members."""
+    """Task's keys for rounds and gate, so that the gate most likely opens for the remaining members."""
     if not 0 < 2 * away < people:
         raise validate.invalid("0, or fewer than half of the members, who could not agree on anything", away=away)
     local = KaryRandomizedResponse(epsilon0=_EPSILON0, domain_size=2).model

@@ -158,7 +158,7 @@ def prepare(
 
 
 def check_hand_in(terms: RelayTerms, attendance: Attendance, person: int | None = None) -> None:
-    """Refuse a hand-in that these rounds do not allow; all members decide alike, from the attendance alone.
+    """Refuse a hand-in if the attendance does not allow it; all members decide alike.
 
     Raises:
         HandInRefusedError: if the promise does not cover these rounds, or the reports of this ``person``, who was

@@ -86,7 +86,7 @@ class RelayTerms:
 
     @cached_property
     def rounds(self) -> tuple[Round, ...]:
-        """Rounds of the walk: the graph of each, or the overlay's round."""
+        """Rounds of the walk: for each round its graph, or the overlay's round."""
         return tuple(graphs_of_rounds(self.ways, self.num_rounds))
 
     @cached_property
@@ -142,7 +142,7 @@ class RelayTerms:
         return len(HpkeCiphertext(0, bytes(enc), bytes(payload)).encode())
 
     def is_sealed(self, report: bytes) -> bool:
-        """Whether the bytes look like a report sealed to the analyst's key; only the analyst can tell for sure."""
+        """Whether the bytes look like a report sealed to the analyst's key; only the analyst can be sure."""
         try:
             found = HpkeCiphertext.decode(report)
         except MalformedMessageError:
@@ -151,7 +151,7 @@ class RelayTerms:
         return (found.config_id, len(found.enc), len(report)) == (self.config.id, enc, self.report_bytes)
 
     def carried_bytes(self, stage: int) -> int:
-        """Length in bytes of a slot's content in a round: a sealed report with its remaining layers, if any."""
+        """Length in bytes of a slot's content in a round: a sealed report and, in an onion, remaining layers."""
         layers = self.num_rounds - stage + 1 if self.section.onion else 0
         return self.report_bytes + layers * LAYER_BYTES
 
@@ -194,7 +194,7 @@ def _neighbors(walked: Round, person: int) -> tuple[int, ...]:
 
 
 def in_slots(reports: tuple[bytes, ...], slots: int, length: int) -> bytes:
-    """Slots that hold reports of one length, each after a byte 1; the rest are zeros."""
+    """Slots that hold reports of one length, each after a byte 1; unused slots are zeros."""
     filled = b"".join(b"\x01" + report for report in reports)
     return filled + bytes((slots - len(reports)) * (1 + length))
 

@@ -73,7 +73,7 @@ class _Span(NamedTuple):
 
     @classmethod
     def empty(cls) -> Self:
-        """Stretch of no report."""
+        """Stretch without any report."""
         return cls([], [], [], [])
 
 
@@ -118,7 +118,7 @@ def open_batch(
 
 
 def _told_apart(found: _Span, layout: ReportLayout, in_others: InOtherBatches | None) -> OpenedBatch:
-    """Content of a batch: its valid reports, and counts of the others by kind."""
+    """Opened content of a batch: valid reports, and counts of all other reports by kind."""
     _, first = np.unique(np.frombuffer(b"".join(found.ids), dtype=f"S{ID_BYTES}"), return_index=True)
     fresh = np.sort(first).tolist()
     if in_others is not None:

@@ -61,7 +61,7 @@ def draw_for(task: Task, beside: Path, *, source: RandomSource | None = None) ->
 
 
 def _origins(column: Column, extensions: list[bytes], beside: Path, source: RandomSource | None) -> Integers:
-    """Origin of the report at each place of the batch: its place before the shuffle."""
+    """Place before the shuffle of the report at each place of the batch."""
     public = public_table(column, [decoded(each) for each in extensions])
     shuffler: Shuffler = shuffler_for(column, public, len(extensions), beside)
     places = _Places({_PLACE: np.arange(len(extensions))}, column.randomizer.randomizer().model)

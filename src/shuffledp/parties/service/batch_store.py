@@ -94,7 +94,7 @@ class BatchStore(Database):
         return True
 
     def complete(self, collection_id: bytes, num_columns: int) -> list[list[Received]]:
-        """Batches of every number that has all columns and is not done, one list per number, in order."""
+        """Batches of each number whose columns have all come and are not done; one list per number, in order."""
         whole = "SELECT number FROM batches WHERE collection = ? AND NOT done GROUP BY number HAVING count(*) = ?"
         rows = self.run(
             f"SELECT number, batch, manifest FROM batches WHERE collection = ? AND NOT done AND number IN ({whole}) "  # noqa: S608  ours
@@ -128,7 +128,7 @@ class BatchStore(Database):
         return {each.column for each in self._last(collection_id)}
 
     def done(self, batches: Iterable[Received]) -> None:
-        """Remove the bodies of batches that are released or never will be; the batches stay known."""
+        """Remove the bodies of batches that need no further release; the batches stay known."""
         for manifest, path in batches:
             self.run("UPDATE batches SET done = 1 WHERE batch = ?", manifest.batch_id)
             path.unlink(missing_ok=True)
@@ -143,7 +143,7 @@ class BatchStore(Database):
         self.seen.destroy_unused_keys()
 
     def known(self) -> list[tuple[bytes, bool]]:
-        """Sorted ids of the collections with a known batch, each with whether all its batches are done."""
+        """Sorted ids of the collections with a known batch, each with True if all its batches are done."""
         found = self.rows("SELECT collection, min(done) FROM batches GROUP BY collection ORDER BY collection")
         return [(collection, bool(done)) for collection, done in found]
 

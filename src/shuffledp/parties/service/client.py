@@ -156,7 +156,7 @@ def send(
 
 
 def _parts(collection: Collection, sent: Sent) -> Iterator[Sent]:
-    """Some hundred people at a time, or as many as fit into one upload."""
+    """Reports of some hundred people at a time, or of fewer people if their upload would be too long."""
     longest = max(sum(terms_of(collection, host).lengths) for host in range(len(collection.hosts)))
     most = MOST_BYTES_RELAYED if collection.is_oblivious else _MOST_BYTES
     step = max(1, min(_AT_A_TIME, most // longest))
@@ -322,7 +322,7 @@ def attempts(patience: float) -> Iterator[None]:
 
 
 def reason_of(answer: httpx.Response) -> str:
-    """Status and reason of a refusal (RFC 9457); a reason that a person caused is put into plain words."""
+    """Status and reason of a refusal (RFC 9457); a reason caused by a person is in plain words."""
     try:
         kind = str(answer.json()["type"]).rpartition(":")[2]
     except (ValueError, KeyError, TypeError):

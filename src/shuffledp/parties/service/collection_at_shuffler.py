@@ -184,7 +184,7 @@ class CollectionAtShuffler:
 
     @property
     def status(self) -> tuple[Phase, bool]:
-        """Phase of the collection, and whether enough reports for a batch wait, or did; never a number."""
+        """Phase of the collection, and whether it has or had enough reports for a batch; never a number."""
         enough = self._waiting >= self.collection.minimum or self._store.batches > 0
         return self._phase, enough or self._phase is Phase.RELEASED
 
@@ -200,7 +200,7 @@ class CollectionAtShuffler:
         return dict(await self._queue.do(self._store.counts))
 
     async def try_to_store(self) -> None:
-        """Test whether the disk takes data; without effect once nothing of the collection is left.
+        """Test whether the disk takes data; without effect after the collection's data is deleted.
 
         Raises:
             StorageError: if the disk does not take data.
@@ -294,7 +294,7 @@ class CollectionAtShuffler:
             await self._happened(Delivered(len(await self.outgoing())))
 
     async def destroy(self) -> None:
-        """Destroy all that is left of the collection, at once and for good; nothing is released any more.
+        """Destroy all remaining data of the collection, permanently; nothing is released any more.
 
         Raises:
             StorageError: if the disk did not take it.
@@ -311,7 +311,7 @@ class CollectionAtShuffler:
 
     @property
     def has_ended(self) -> bool:
-        """Whether nothing of the collection is left to deliver."""
+        """Whether the shuffler has no more of the collection to deliver."""
         return self._is_clean or self._phase is Phase.RELEASED
 
     async def close(self) -> None:
@@ -354,7 +354,7 @@ class CollectionAtShuffler:
     def _draw_own(
         self, pool: int, count: int, size: int, extensions: Callable[[], list[bytes]]
     ) -> tuple[Integers, Integers]:
-        """Order for a pool, given its number at this shuffler; drawn under its number among all shufflers' pools."""
+        """Order for a pool of this shuffler; the draw gets the pool's number among all shufflers' pools."""
         return self._draw(self._pools[pool], count, size, extensions)
 
     def _signed(self, made: Made) -> bytes:

@@ -223,7 +223,7 @@ def _relay_at_work(collection: Collection, port: int) -> Iterator[None]:
 
 
 def party(folder: Path, key: PrivateKey, port: int, now: datetime, *, name: str = "") -> Service:
-    """Address and public key of a party; its key files are written, named by its role or by ``name``."""
+    """Write a party's key files, named by its role or ``name``; return its address and public key."""
     published = PublishedKey(role=key.role, key=in_text(key.public), active_from=written(now))
     write_key(folder / f"{name or key.role}.key", key, published)
     return Service(url=f"http://127.0.0.1:{port}", key=published)

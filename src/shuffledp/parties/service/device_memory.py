@@ -1,4 +1,4 @@
-"""Memory of a device about one collection: first the sealed request, later only that it was stored.
+"""Memory of a device about one collection: the sealed request, and later only that it is stored.
 
 A person who answers again is protected less, and reports of one answer randomized often can be averaged. So
 the sealed request is written down before it is sent, without the answer, and repeated until it is stored: also if it

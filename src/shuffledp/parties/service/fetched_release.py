@@ -140,7 +140,7 @@ async def _agreed(
     once: bool,
     waiting: Callable[[bool], None],
 ) -> bool:
-    """Whether the shufflers have agreed on whose shares are complete; True if there is only one shuffler."""
+    """Whether the shufflers have agreed on the people whose shares are complete; True for one shuffler."""
     if not collection.further_shufflers:
         return True
 
@@ -198,7 +198,7 @@ async def _fetched(
 
 
 def _seconds_until(until: datetime | None) -> float | None:
-    """Seconds for one request to a host of a sum, which has nothing to hand over after the time ``until``."""
+    """Time limit in seconds for a request to a host of a sum, by the time ``until``; None without it."""
     return None if until is None else max(_LAST_SECONDS, (until - datetime.now(UTC)).total_seconds())
 
 
@@ -224,7 +224,7 @@ def _require_handed_over(collection: Collection, ended: Set[int], folder: Path) 
 
 
 async def _acknowledge(fetcher: Fetcher) -> None:
-    """Acknowledge the last batch, in case an earlier process was killed before; no answer is needed."""
+    """Acknowledge the last batch, in case an earlier process did not; no answer is needed."""
     with suppress(httpx.HTTPError, RemoteProtocolError, TimeoutError):
         async with asyncio.timeout(_SECONDS_TO_ACKNOWLEDGE):
             await _fetched(fetcher, once=True, waiting=lambda _: None)

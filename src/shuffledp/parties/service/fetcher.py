@@ -74,7 +74,7 @@ class Fetcher:
                 await asyncio.sleep(pauses.next())
 
     async def fetch(self, *, wait: int = LONGEST_WAIT) -> Fetched:
-        """Ask once: acknowledge the batch before, wait for the next, store it, and write complete releases.
+        """Ask once: acknowledge the previous batch, store the next batch, and write complete releases.
 
         Args:
             wait: seconds for which the shuffler waits for a batch.
@@ -97,7 +97,7 @@ class Fetcher:
         return found
 
     async def _ask(self, wait: int, limit: asyncio.Timeout) -> Fetched:
-        """Outcome of one request, whose batch is stored; ``limit`` moves on with what comes of the batch."""
+        """Outcome of one request, whose batch is stored; ``limit`` is extended while the batch arrives."""
         collection_id = self._at_analyzer.collection.id
         request = FetchRequest.by(self._key, collection_id, datetime.now(UTC), taken=self._taken, wait=wait)
         async with self._client.stream(

@@ -45,7 +45,7 @@ class Forwarder:
                     await asyncio.wait_for(self._at_shuffler.batch_made.wait(), pauses.next())
 
     async def send_all(self) -> bool:
-        """Whether every batch was acknowledged, after each is sent once; unacknowledged batches stay to be sent."""
+        """Send batches in order up to the first failure; return whether all batches were acknowledged."""
         try:
             for outgoing in await self._at_shuffler.outgoing():
                 if not await self._send(outgoing):
@@ -73,7 +73,7 @@ async def body_of(at_shuffler: CollectionAtShuffler, outgoing: Outgoing) -> Asyn
 
 
 def party_client(certificates: str | Path | None = None, *, name: str = "analyzer_certificates") -> httpx.AsyncClient:
-    """HTTP client for another party without redirects or proxies; ``certificates`` is a file of trusted ones.
+    """HTTP client for another party, without redirects or proxies; it trusts the file ``certificates``.
 
     Raises:
         InvalidParameterError: if the file, which ``name`` calls in the message, holds no certificates.

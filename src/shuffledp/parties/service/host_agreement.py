@@ -66,7 +66,7 @@ class HostAgreement:
         return [] if isinstance(found, Refusal) else found
 
     async def answer(self, body: bytes, phase: Phase) -> bytes:
-        """Standing of this host, after it takes in another host's message, if the request carries one.
+        """Standing of this host, after taking in another host's message if the request has one.
 
         Raises:
             MalformedMessageError: if the body is no such request, or what it hands over is no message.

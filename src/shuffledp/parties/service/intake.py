@@ -76,7 +76,7 @@ class Terms:
 
     @property
     def lengths(self) -> tuple[int, ...]:
-        """Largest length in bytes of a report of each column, over the keys."""
+        """Largest length in bytes of each column's reports, over all keys of the analyzer."""
         around = _BYTES_OF_REPORT + max(self.encapsulated.values())
         return tuple(around + each.payload + sum(4 + length for _, length in each.extensions) for each in self.columns)
 

@@ -46,7 +46,9 @@ class Draw(Protocol):
     def __call__(
         self, pool: int, count: int, size: int, extensions: Callable[[], list[bytes]]
     ) -> tuple[Integers, Integers]:
-        """Indices, below ``count``, of waiting reports whose extensions, and whose ciphertexts, leave; ``size`` each.
+        """Indices of waiting reports that leave, ``size`` for extensions and ``size`` for ciphertexts.
+
+        All indices are below ``count``.
 
         ``extensions`` reads the extensions of all waiting reports, for an order that depends on them.
         """
@@ -137,7 +139,7 @@ class ReportStore(Database):
             self.run("INSERT INTO state VALUES(?, 0)", Phase.OPEN.value)
 
     def _read_key(self) -> bytes | None:
-        """Key of the digests; None, with the file destroyed, once no more reports are stored."""
+        """Key of the digests; once no more reports are stored, its file is destroyed, and None is returned."""
         if self.phase in (Phase.OPEN, Phase.CLOSING):
             return read_key(self._folder / _KEY)
         if (self._folder / _KEY).exists():
@@ -375,7 +377,7 @@ class ReportStore(Database):
         self.tidy()
 
     def tidy(self) -> None:
-        """Remove the log, which tells the order of writes; a rewrite also hides the order inside a page."""
+        """Remove the log, which reveals the order of writes; a rewrite also hides the order inside a page."""
         if not self._is_tidy and self.waiting <= _MOST_WRITTEN_ANEW:
             self.run("VACUUM")
             self._is_tidy = True

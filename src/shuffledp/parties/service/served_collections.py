@@ -1,4 +1,4 @@
-"""Collections at a shuffler by id and path; collections may come and go while it serves."""
+"""Collections at a shuffler by id and path, added and removed while the shuffler runs."""
 
 from collections.abc import Iterable, Iterator
 

@@ -45,7 +45,7 @@ class ShareStore(ReportStore):
         return super()._doubtful(given) | {number for number, each in enumerate(ids) if each in taken}
 
     def _insert(self, given: Sequence[Any]) -> int:
-        """Store the new rows, and the set of each submission; returns fewer than all if a set was known."""
+        """Store new rows and each submission's set; each known set lowers the returned number of new rows."""
         rows = sorted((_set_id(rows), b"".join(digests)) for rows, digests, _ in given)
         known = len(rows) - (self.run_many("INSERT OR IGNORE INTO sets VALUES(?, ?)", rows) if rows else 0)
         return super()._insert(given) - known

@@ -44,7 +44,7 @@ def kept(submissions: Sequence[Submission]) -> bytes:
 
 
 def requests_in(data: bytes) -> list[bytes]:
-    """Requests to all hosts, in the order of the hosts, that `kept` wrote.
+    """Requests to all hosts, in the order of the hosts, from the bytes that `kept` wrote.
 
     Raises:
         MalformedMessageError: for anything else.

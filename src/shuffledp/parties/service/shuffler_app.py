@@ -1,4 +1,4 @@
-"""Shuffler over HTTP: takes reports in, and tells nothing about their senders.
+"""Shuffler over HTTP: takes reports in, and reveals nothing about their senders.
 
 ``POST /collections/ID/reports`` takes an upload; ``GET /collections/ID`` tells the collection's phase; ``POST
 /collections/ID/close`` closes it for the holder of the shuffler's key; ``POST /collections/ID/fetch`` gives batches to
@@ -120,7 +120,7 @@ def status_response(told: Mapping[str, object]) -> Response:
 
 
 class _Uploads:
-    """Fast routes of uploads, without the web framework; other routes are those of ``rest``."""
+    """Fast handling of uploads, without the web framework; all other requests go to ``rest``."""
 
     def __init__(self, served: ServedCollections, rest: ASGIApp, log: EventLog, gateway: ShufflerGateway) -> None:
         self._served, self._rest, self._log, self._gateway = served, rest, log, gateway

@@ -133,7 +133,7 @@ class UploadLayouts:
         self._layouts = {config_id: UploadLayout(terms, config_id) for config_id in terms.encapsulated}
 
     def rows(self, body: bytes, now: float) -> Sequence[list[Row]] | None:
-        """Rows of each submission, in the layout of one key still in use; None if the grammar must read them."""
+        """Rows of each submission, in the layout of one key still in use; None if only the grammar can read."""
         for config_id, layout in self._layouts.items():
             ends = self._terms.outdated.get(config_id)
             if (ends is None or now < ends) and (found := layout.rows(body)) is not None:

@@ -86,7 +86,7 @@ class Database:
                 )
 
     def check_tables(self, statements: Iterable[str]) -> None:
-        """Refuse a file whose tables have other columns than these statements make, such as another version's.
+        """Refuse a file whose tables have other columns than these statements make.
 
         Raises:
             LocalProtocolError: if a table is missing or has other columns.

@@ -138,7 +138,7 @@ class _Reader:
         return int.from_bytes(bytes((first & 0x3F,)) + self.take((1 << (first >> 6)) - 1), "big")
 
     def opaque(self) -> bytes:
-        """The next bytes that stand behind their length."""
+        """The next bytes, preceded by their length."""
         return self.take(self.integer())
 
     def end(self) -> None:

@@ -1,4 +1,4 @@
-"""Request to close a collection early, signed by the shuffler's key, or at a mix by the analyst's."""
+"""Request to close a collection early, signed by the shuffler's key or, at a mix, the analyst's key."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Analyzer's request for the next batch of a collection, which acknowledges the batch before."""
+"""Analyzer's request for the next batch of a collection; it acknowledges the previous batch."""
 
 import hashlib
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Messages of a collection, each with one encoding; other bytes are refused by one error that quotes none.
+"""Messages of a collection, each with one encoding; other bytes raise one error, which quotes nothing.
 
 The names, and most of the structures, are those of the Distributed Aggregation Protocol (draft-ietf-ppm-dap); this is
 another protocol, whose rules are in docs/protocol.md.

@@ -90,7 +90,7 @@ class X25519(Kem):
         return (X25519PrivateKey.generate(),)
 
     def private_key(self, parts: Parts) -> Any:
-        """X25519 private key, the only part."""
+        """X25519 private key: the only element of ``parts``."""
         if len(parts) != 1 or not isinstance(parts[0], X25519PrivateKey):
             raise ValueError
         return parts[0]

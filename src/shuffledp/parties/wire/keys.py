@@ -244,7 +244,7 @@ def new_key(role: Role, *, kem: str = "x25519", other_than: Collection[int] = ()
 
 
 def from_pem(text: str, role: Role = Role.ANALYZER) -> PrivateKey:
-    """Private key read from the text of ``to_pem``; ``role`` tells analyzer and gateway keys apart.
+    """Private key read from the text of ``to_pem``; ``role`` distinguishes analyzer and gateway keys.
 
     Raises:
         InvalidParameterError: for anything else; the message shows none of it.

@@ -45,7 +45,7 @@ class MixPolicy(Described):
 
     @property
     def kept(self) -> int:
-        """Greatest number of a registrant's collections on the disk: ten for each that may be open at a time."""
+        """Greatest number of a registrant's collections on the disk: ten times the number that may be open."""
         return 10 * self.collections
 
 

@@ -72,7 +72,7 @@ class ReportLayout:
         return [joined[at : at + self.length] for at in range(0, len(joined), self.length)]
 
     def decode(self, blobs: Sequence[bytes]) -> tuple[Reports, NDArray[np.intp]]:
-        """Well-formed reports in their order, and the positions of the malformed ones, ascending.
+        """Well-formed reports in their order, and the positions of malformed reports, ascending.
 
         Bytes are malformed if they have another length, or `LocalModel.check` refuses their content.
         """

@@ -39,7 +39,7 @@ class TokenChallenge(Message):
     origin_info: Annotated[bytes, Opaque(2)]
 
     def check(self) -> None:
-        """Refuse an unknown token type, and a context that has neither 0 nor 32 bytes."""
+        """Refuse an unknown token type, and a context whose length is not 0 or 32 bytes."""
         if self.token_type != BLIND_RSA or len(self.redemption_context) not in (0, _DIGEST_BYTES):
             raise InvalidParameterError("a challenge must be of token type 2, its context of 32 bytes or none.")
 
