@@ -69,6 +69,31 @@ def test_guarantee_3_nothing_is_clipped():
     assert found.estimate[0] == pytest.approx(11.0)
 
 
+def test_guarantee_3_intervals_end_where_the_range_does_and_lie_around_the_value_nearest_to_the_estimate():
+    far = ANALYZER.estimate(summary_of(LAPLACE.model, {"value": np.array([20000, 30000])}))
+    model = LAPLACE.model
+    assert far.estimate[0] > model.upper
+    assert (far.lower[0], far.upper[0]) == (max(model.lower, model.upper - far.margin[0]), model.upper)
+    vectors = ANALYZER.estimate(summary_of(PrivUnit(epsilon0=0.5, dimension=3).model, {"vector": np.eye(3)}))
+    assert vectors.lower.min() == -1
+    assert vectors.upper.max() == 1
+    plain = ANALYZER.estimate(summary_of(model, {"value": np.array([500] * 400 + [520] * 400)}))
+    assert plain.upper - plain.lower == pytest.approx(2 * plain.margin)
+
+
+@pytest.mark.parametrize("value", [0.0, 0.3, 10.0])
+def test_guarantee_3_an_interval_that_ends_at_the_range_covers_whatever_the_uncut_one_does(value):
+    randomizer, gained = OneBitMean(epsilon0=0.5, lower=0, upper=10), 0
+    for number in range(200):
+        reports = randomizer.randomize([value] * 30, source=SeededSource(number))
+        found = ANALYZER.estimate(summary_of(randomizer.model, dict(reports.columns)))
+        uncut = replace(found, possible=None)
+        covered, before = (bool(each.lower[0] <= value <= each.upper[0]) for each in (found, uncut))
+        assert covered >= before
+        gained += covered - before
+    assert gained > 0 or value == 0.3
+
+
 # ---- errors ---------------------------------------------------------------------------------------------------------
 
 

@@ -139,9 +139,11 @@ class AnalyzerContract:
         assert (np.clip(estimate.estimate, least, most) <= estimate.upper).all()
         assert (estimate.upper <= most).all()
 
-    def test_intervals_of_shares_and_of_nothing_else_end_at_0_and_1(self):
+    def test_intervals_end_where_truths_do_which_of_shares_is_at_0_and_1(self):
         estimate = self.estimate()
-        assert estimate.possible == ((0.0, 1.0) if estimate.statistic.startswith("frequency") else None)
+        least, most = estimate.possible
+        assert least <= np.min(self.truth) <= np.max(self.truth) <= most
+        assert (least, most) == (0.0, 1.0) or not estimate.statistic.startswith("frequency")
 
     def test_a_summary_without_reports_has_no_estimate(self):
         empty = next(iter(self.view().parts(1))).reports.take([])

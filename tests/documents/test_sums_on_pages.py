@@ -1,7 +1,9 @@
 """Pages of sums: what each way to sum is trusted with, what false messages do, and what a promise is about."""
 
 import re
+from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from shuffledp.accounting import account
@@ -9,9 +11,11 @@ from shuffledp.documents.blocks import PAGE
 from shuffledp.documents.estimate_document import beside_section
 from shuffledp.documents.plans.plan_document import column_document
 from shuffledp.documents.provenance_document import provenance_section
-from shuffledp.documents.words import moved_by_one
+from shuffledp.documents.result_document import quote_of
+from shuffledp.documents.words import Scale, moved_by_one
 from shuffledp.protocols.shares import Hosts
 from shuffledp.survey import ColumnOutcome, DataFlow, Task, plan
+from shuffledp.survey.released_numbers import ReleasedNumbers
 
 PEOPLE = 400
 SPLIT = {"kind": "split-and-mix", "epsilon": 2.0, "lower": 0, "upper": 10}
@@ -88,3 +92,39 @@ def test_a_plan_says_what_is_promised_of_the_fewest_people(protocol):
     assert ("Of the fewest the promise is epsilon = 2 at most." in limits) == (all_there < 1.99)
     alone = plan(Task.from_dict({**described, "protocol": protocol}))
     assert "Of the fewest" not in column_document(alone.columns[0]).limits(PEOPLE)
+
+
+# ---- intervals that end where answers do ----
+
+
+def moved_to(outcome, value):
+    """The outcome with another estimate."""
+    estimate = replace(outcome.release.estimate, estimate=np.array([value]))
+    return replace(outcome, release=replace(outcome.release, estimate=estimate))
+
+
+@pytest.mark.parametrize("protocol", [SPLIT, BITS, {**SPLIT, "statistic": "sum"}, {**BITS, "statistic": "sum"}])
+def test_intervals_end_where_answers_do_in_the_words_and_when_they_are_read_back(protocol):
+    outcome = outcome_of(protocol)
+    most = 10.0 * (PEOPLE if "statistic" in protocol else 1)
+    for value, is_outside in ((0.4 * most, False), (-0.1 * most, True), (1.1 * most, True), (most, False)):
+        found = moved_to(outcome, value)
+        estimate = found.release.estimate
+        assert 0 <= estimate.lower[0] < estimate.upper[0] <= most
+        (row,) = rows = estimate.rows()
+        read = ReleasedNumbers.of(found.column, found.model, rows, estimate.num_reports).estimate
+        assert read.possible == (0, most)
+        assert (read.lower[0], read.upper[0]) == (row["lower"], row["upper"])
+        scale, note = Scale.of(estimate, found.model.local), f"may lie outside 0 to {most:,.0f}; intervals end there"
+        assert (note in scale.beyond(estimate)) == is_outside
+        quote = quote_of([("v", found.release)], found.release.statements[0], source="s")
+        assert ("is quoted as the nearer end" in quote) == is_outside
+        assert f" is {scale.text(min(max(value, 0.0), most))} (" in quote
+
+
+def test_an_interval_of_an_earlier_version_that_left_the_range_is_read_as_one_that_ends_there():
+    outcome = moved_to(outcome_of(BITS), -1.0)
+    rows = [{**outcome.release.estimate.rows()[0], "lower": -1.6, "upper": -0.4}]
+    read = ReleasedNumbers.of(outcome.column, outcome.model, rows, outcome.release.estimate.num_reports).estimate
+    assert (read.estimate[0], read.lower[0], read.upper[0]) == (-1, 0, 0)
+    assert all(reach[0] >= 0 for reach in read.reaches(0.95, population=False)[1:])

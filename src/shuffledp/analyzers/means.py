@@ -92,7 +92,8 @@ class MeanAnalyzer:
            tell from randomizing counts as randomizing, so that the first is then an upper bound, and both together are
            right: of the spread of the values, the part within one step of a grid; and all of it for one bit, where
            ``sampling_error`` is None.
-        3. Nothing is clipped: an estimate may lie outside the range.
+        3. No estimate is clipped: it may lie outside the range. Intervals are around the value in the range that is
+           nearest to it, and end where the range does, so that they cover no less than intervals that are not cut.
         4. For vectors of up to 2048 coordinates ``covariance`` is that of the errors from randomizing, if the people's
            vectors are all alike; so too if they are not, where the noise is the same in all directions, as for PrivUnit
            with the best split: then different coordinates are uncorrelated.
@@ -167,6 +168,7 @@ class MeanAnalyzer:
             standard_error=np.sqrt(error),
             sampling_error=np.sqrt(sampling * summary.arrival_share) if model.tells_spread else None,
             covariance=_covariance(summary, error),
+            possible=(model.lower, model.upper),
             level=self.level,
             num_reports=total,
         )

@@ -141,7 +141,7 @@ def _on_terminal(outcome: ColumnOutcome) -> Iterable[Block]:
     unknown = why_unsampled(outcome.release)
     why = f"{'-: ' if sampled else 'Note: '}{unknown}." if unknown else ""
     yield from told(may_be_missing(outcome), few_people(outcome), outcome.column.randomizer.clipping, on=TERMINAL)
-    yield from told(scale.beyond(estimate) if scale.is_share else "", on=DETAIL)
+    yield from told(scale.beyond(estimate), on=DETAIL)
     yield from told(about, why, on=DETAIL)
 
 

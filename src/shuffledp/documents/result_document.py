@@ -66,7 +66,7 @@ def quote_of(
     """A sentence with main results, promise and source; "" if the promise is withdrawn.
 
     The ``source`` names publisher, day and address. ``questions`` are what people were asked, by the names of the
-    releases; it is quoted as they read it. Estimates of shares that lie outside 0 and 1 are moved there.
+    releases; it is quoted as they read it. Estimates that no truth can have are moved to the nearest that one can.
     """
     if statement.withdrawn or any(release.seeded for _, release in releases):
         return ""
@@ -156,7 +156,10 @@ def _clause(name: str, release: Release, whose: str, question: str | None) -> st
         shares = [f"{share} are below {value} ({interval})" for share, value, interval in quantiles[:_MOST_QUOTED]]
         return f"{listed(shares)}{f' in {answers}' * bool(answers)}{whose}"
     rows, are_chosen = _main(release, _MOST_QUOTED, quoted=True)
-    if (scale := scale_of(release)).is_share:
+    is_moved = rows != _main(release, _MOST_QUOTED)[0]
+    scale = scale_of(release)
+    moved = f" (an estimate outside {scale.range} is quoted as the nearer end)" * is_moved
+    if scale.is_share:
         shares = [f"{value} ({interval})" for _, value, interval in rows]
         said = [f"{whose} answered ".lstrip(), *[""] * (len(rows) - 1)]
         answered = listed([f'{share} {word}"{row[0]}"' for share, word, row in zip(shares, said, rows, strict=True)])
@@ -165,14 +168,12 @@ def _clause(name: str, release: Release, whose: str, question: str | None) -> st
             most = f", the most frequent of {number} answers, with intervals that hold for all {number} together"
         elif len(rows) < len(_answers(estimate)):
             most = f", the first of {number} answers"
-        if rows != _main(release, _MOST_QUOTED)[0]:
-            most += f" (an estimate outside {scale.range} is quoted as the nearer end)"
-        return f"{answered}{f' to {asked}' * bool(asked)}{most}"
+        return f"{answered}{f' to {asked}' * bool(asked)}{most}{moved}"
     what = f"the {estimate.statistic}{f' of {answers}' * bool(answers)}"
     if len(estimate.target) > 1:
         return f"{what} was estimated in {count(len(estimate.target))} coordinates"
     ((_, value, interval),) = rows
-    return f"{what} is {value} ({interval})"
+    return f"{what} is {value} ({interval}){moved}"
 
 
 def _protected(statement: PrivacyStatement, models: Sequence[ProtocolModel]) -> str:

@@ -264,17 +264,12 @@ class Scale:
         return bool((least < low).any() or (most > high).any())
 
     def beyond(self, estimate: Estimate) -> str:
-        """A note on estimates and intervals that reach beyond the range of the truth; "" if none does."""
+        """A note on estimates that lie outside the range of the truth; "" if none does."""
         if not self.lies_outside(estimate):
             return ""
         if self.is_share:
             return OUTSIDE_SHARES
-        if estimate.possible is not None:
-            return f"Estimates are unbiased, so that one may lie outside {self.range}; intervals end there."
-        return (
-            f"The estimates are unbiased and shown as they are. Values outside {self.range} are impossible: an "
-            "interval that reaches beyond an end only says that the data do not exclude that end."
-        )
+        return f"Estimates are unbiased, so that one may lie outside {self.range}; intervals end there."
 
     def text(self, value: float, *, unit: bool = True) -> str:
         """A number of the estimate with its unit, such as 12.3%."""

@@ -22,8 +22,9 @@ from shuffledp.analyzers import (
 from shuffledp.core import validate
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.estimates import NO_ANSWER, NOT_ASKED, SHARES, Estimate
-from shuffledp.core.local_models import FrequencyModel, ProtocolModel
+from shuffledp.core.local_models import FrequencyModel, LocalModel, MeanModel, ProtocolModel
 from shuffledp.core.shuffle_models import LabelMeaning
+from shuffledp.core.sum_models import SumModel
 from shuffledp.core.table import Floats
 from shuffledp.core.tick_models import TicksModel
 from shuffledp.core.validate import invalid
@@ -74,7 +75,7 @@ class ReleasedNumbers:
     def of(cls, column: Column, model: ProtocolModel, rows: Sequence[Mapping[str, Any]], num_reports: int) -> Self:
         """Released numbers from rows as in `ColumnOutcome.rows` or in a ``statement.json``."""
         validate.integer_at_least(1, num_reports=num_reports)
-        tables = _tables(rows, num_reports)
+        tables = _tables(rows, num_reports, model.local)
         if not tables:
             raise invalid("one row or more of each private column", estimates=column.label)
         analyzer = column.randomizer.analyzer(level=column.release.level, columns=column.inputs)
@@ -156,15 +157,31 @@ class ReleasedFile:
             ) from None
 
 
-def _tables(rows: Sequence[Mapping[str, Any]], num_reports: int) -> dict[str, Estimate]:
+def _tables(rows: Sequence[Mapping[str, Any]], num_reports: int, local: LocalModel) -> dict[str, Estimate]:
     """One estimate for each statistic, in the order of the rows."""
     parts: dict[str, list[Mapping[str, Any]]] = {}
     for row in rows:
         parts.setdefault(row["statistic"], []).append(row)
-    return {name: _estimate(name, part, num_reports) for name, part in parts.items()}
+    return {
+        name: _estimate(name, part, num_reports, _possible(name, num_reports, local)) for name, part in parts.items()
+    }
 
 
-def _estimate(statistic: str, rows: Sequence[Mapping[str, Any]], num_reports: int) -> Estimate:
+def _possible(statistic: str, num_reports: int, local: LocalModel) -> tuple[float, float] | None:
+    """Least and largest truth of a statistic, where its intervals end; None for differences and quantiles."""
+    if "difference" in statistic:
+        return None
+    if statistic.startswith("frequency"):
+        return SHARES
+    if not isinstance(local, MeanModel | SumModel):
+        return None
+    people = num_reports // local.num_messages if statistic.startswith("sum") else 1
+    return people * local.lower, people * local.upper
+
+
+def _estimate(
+    statistic: str, rows: Sequence[Mapping[str, Any]], num_reports: int, possible: tuple[float, float] | None
+) -> Estimate:
     """Estimate from rows of a file, with the rows' own intervals where these are not normal ones."""
     found = {
         key: np.array([row[key] for row in rows], dtype=np.float64)
@@ -177,14 +194,13 @@ def _estimate(statistic: str, rows: Sequence[Mapping[str, Any]], num_reports: in
     numbers = [*found.values(), *([] if None in sampling else [np.array(sampling, dtype=np.float64)])]
     if not all((np.abs(each) < _TOO_LARGE).all() for each in numbers) or (found["standard_error"] < 0).any():
         raise invalid(f"below {_TOO_LARGE:g}, and no error below 0", numbers=statistic)
-    is_share = statistic.startswith("frequency") and "difference" not in statistic
     normal = Estimate(
         statistic=statistic,
         target=tuple(row["target"] for row in rows),
         estimate=found["estimate"],
         standard_error=found["standard_error"],
         sampling_error=None if None in sampling else np.array(sampling, dtype=np.float64),
-        possible=SHARES if is_share else None,
+        possible=possible,
         level=rows[0]["level"],
         where=tuple(row["where"] for row in rows) if all("where" in row for row in rows) else None,
         num_reports=num_reports,
@@ -192,7 +208,8 @@ def _estimate(statistic: str, rows: Sequence[Mapping[str, Any]], num_reports: in
     off = np.abs(np.stack([normal.lower - found["lower"], normal.upper - found["upper"]]))
     if off.max() <= _ROUNDING * max(1.0, float(np.abs(found["estimate"]).max())):
         return normal
-    return Estimate(**_own(normal) | {"interval": np.stack([found["lower"], found["upper"]], axis=1)})
+    ends = np.minimum(found["lower"], normal.nearest), np.maximum(found["upper"], normal.nearest)
+    return Estimate(**_own(normal) | {"interval": np.stack(ends, axis=1)})
 
 
 def _typed(estimate: Estimate, tables: Mapping[str, Estimate], analyzer: Any, model: ProtocolModel) -> Estimate:

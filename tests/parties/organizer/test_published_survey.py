@@ -77,6 +77,8 @@ def test_the_link_asks_and_then_shows_the_result_that_the_folder_has(mix, tmp_pa
     assert "116%" in numbers
     assert "83% to 100%" in numbers
     assert OUTSIDE_SHARES in numbers
+    rows[0].update(estimate=0.96)  # which its interval holds
+    assert OUTSIDE_SHARES not in whole_lines(numbers_document(collection, told))
     assert collection.result == collection.page.url
     assert "Have you copied homework this year?" in page
     assert "3 answers" in page

@@ -68,6 +68,10 @@ def test_means_by_region():
     assert [where["region"] for where in estimate.where] == ["high", "low"]
     assert estimate.target == ("value", "value")
     assert np.abs(estimate.estimate - [8.0, 2.0]).max() < 4 * estimate.standard_error.max()
+    assert estimate.possible == (0.0, 10.0)
+    few = estimated(RegionalAnalyzer(regions=np.arange(len(values))), reports)
+    assert few.lower.min() == 0
+    assert few.upper.max() == 10
 
 
 def test_a_shuffle_pulls_regions_towards_their_neighbors():

@@ -92,6 +92,17 @@ def test_ones_less_the_expected_coins_are_the_sum():
     assert mean.estimate.tolist() == [10 * (8 - 6) / 4 / 4]
 
 
+@pytest.mark.parametrize(("bit", "end"), [(0, 0.0), (1, 10.0)])
+def test_intervals_end_where_the_range_does(bit, end):
+    for statistic, people in (("sum", 2), ("mean", 1)):
+        analyzer = BitSumAnalyzer(statistic=statistic)
+        found = analyzer.estimate(analyzer.summarize(view_of([bit] * 14)))
+        assert not 0 <= found.estimate[0] <= people * 10
+        assert found.possible == (0, people * 10)
+        assert people * end in (found.lower[0], found.upper[0])
+        assert 0 <= found.lower[0] < found.upper[0] <= people * 10
+
+
 def test_summaries_and_views_that_do_not_fit_are_refused():
     analyzer, summary = BitSumAnalyzer(), BitSumAnalyzer().summarize(view_of([1] * 7))
     other = CountedBits(num_users=9, lower=0, upper=10, value_bits=4, coins=3).model

@@ -1,5 +1,7 @@
 """The analyzer of sums: what it decodes, what it refuses, and what its intervals hold."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -144,15 +146,18 @@ def test_fewer_people_bring_less_noise_and_shorter_intervals():
     assert model.noise_variance == pytest.approx(model.sum_variance(1000) - 1000 / 4 / model.precision**2)
 
 
-def test_intervals_of_named_answers_end_where_shares_and_counts_do():
-    randomizer = SplitAndMix(num_users=30, epsilon=1.0, lower=0, upper=1, integer=True, num_shares=4)
-    for value, answers in ((0, [0.0] * 30), (1, [1.0] * 30)):
-        view = UniformShuffler().shuffle(randomizer.randomize(answers))
-        for statistic, unit in (("mean", 1), ("sum", 30)):
-            free, cut = (SumAnalyzer(statistic=statistic, ends=ends) for ends in (None, (0.0, 1.0)))
-            wide, found = free.estimate(free.summarize(view)), cut.estimate(cut.summarize(view))
-            assert 0 <= found.lower[0] <= found.upper[0] <= unit
-            assert wide.lower[0] < 0 or wide.upper[0] > unit
+@pytest.mark.parametrize("ends", [(0, 1), (-20, 50)])
+def test_intervals_end_where_the_sums_and_means_of_these_people_do(ends):
+    randomizer = SplitAndMix(num_users=30, epsilon=1.0, lower=ends[0], upper=ends[1], integer=True, num_shares=4)
+    for value in ends:
+        view = UniformShuffler().shuffle(randomizer.randomize([value] * 20))
+        for statistic, people in (("mean", 1), ("sum", 20)):
+            analyzer = SumAnalyzer(statistic=statistic)
+            found = analyzer.estimate(analyzer.summarize(view))
+            wide = replace(found, possible=None)
+            assert found.possible == (people * ends[0], people * ends[1])
+            assert people * ends[0] <= found.lower[0] < found.upper[0] <= people * ends[1]
+            assert wide.lower[0] < people * ends[0] or wide.upper[0] > people * ends[1]
             assert found.estimate[0] == wide.estimate[0]  # which is unbiased, and stays as it is
-            if wide.lower[0] <= value * unit <= wide.upper[0]:
-                assert found.lower[0] <= value * unit <= found.upper[0]
+            if wide.lower[0] <= value * people <= wide.upper[0]:
+                assert found.lower[0] <= value * people <= found.upper[0]

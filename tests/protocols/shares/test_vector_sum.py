@@ -154,6 +154,19 @@ def test_the_sum_is_that_of_the_vectors_whatever_the_blocks(block):
     assert found.target == ("0", "1", "2", "3", "4")
 
 
+def test_intervals_of_coordinates_end_at_the_largest_norm_of_all_who_came():
+    randomizer = calibrate.vector_sum(**USUAL)
+    norm = randomizer.model.largest_norm
+    reports = randomizer.randomize(np.repeat([[norm, 0, 0, 0, 0]], 300, axis=0), source=SeededSource(5))
+    for statistic, most in (("sum", 300 * norm), ("mean", norm)):
+        analyzer = sdp.SumAnalyzer(statistic=statistic)
+        view = sdp.ParallelShuffler(sdp.UniformShuffler(), randomizer.num_messages).shuffle(reports)
+        found = analyzer.estimate(analyzer.summarize(view))
+        assert found.possible == (-most, most)
+        assert found.upper[0] == most
+        assert found.lower[0] < most
+
+
 def test_a_share_that_is_lost_is_noticed():
     reports = VectorSum(MODEL).randomize(directions(3, 5, 1.0))
     analyzer = sdp.SumAnalyzer()

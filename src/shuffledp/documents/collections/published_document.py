@@ -34,6 +34,7 @@ _NOTHING_OF_HOSTS = (
     "and agreed. Honest hosts have destroyed what they had, unread."
 )
 _SPOILT = "Nothing was released, although what people sent has been opened. The analyst says why:"
+_OUTSIDE = "Estimates are unbiased, so that one may lie outside what answers allow; intervals end there."
 _LONGEST_REASON = 1000
 
 
@@ -157,12 +158,13 @@ def _question(
         tuple(_row(column, each, decimals if _is_share(column, each) else None) for each in rows),
     )
     asked = " & ".join(column.inputs) if column.question is None else column.question
-    is_outside = any(not 0 <= each["estimate"] <= 1 for each in shares)
+    ended = [each for each in rows if _is_share(column, each) or each["statistic"] in _OF_ALL]
+    outside = {_is_share(column, each) for each in ended if not each["lower"] <= each["estimate"] <= each["upper"]}
     return (
         Text(printable(asked), Role.SUBHEADING),
         Text(f"{count_of(people, 'answer')}, each of them {_SPLIT if math.isinf(local.epsilon0) else _CHANGED}"),
         table,
-        *told(OUTSIDE_SHARES if is_outside else ""),
+        *told(*(OUTSIDE_SHARES if is_share else _OUTSIDE for is_share in sorted(outside))),
     )
 
 

@@ -284,7 +284,7 @@ class RegionalAnalyzer:
             spreads = within.copy()
             within[seen], spreads[seen] = estimate, spread
             shuffling = self._landing.variance(within, spreads, self.level)[seen]
-            most = self._landing.most(self._sizes)[seen, None] * _width(model) ** 2
+            most = self._landing.most(self._sizes)[seen, None] * (range_of(model)[1] - range_of(model)[0]) ** 2
             doubt = np.minimum(_DOUBT * normal_half_width(self.level) ** 2 / total, 1.0)
             shuffling += doubt * np.maximum(most - shuffling, 0.0)
         drawing = np.maximum(spread * per_report - shuffling, 0.0)
@@ -295,7 +295,7 @@ class RegionalAnalyzer:
             estimate=estimate.ravel(),
             standard_error=np.sqrt(noise * per_report + shuffling).ravel(),
             sampling_error=np.sqrt(drawing).ravel(),
-            possible=SHARES if isinstance(model, FrequencyModel) else None,
+            possible=range_of(model),
             level=self.level,
             where=tuple(self.where[place] for place in seen.tolist() for _ in names),
             num_reports=summary.num_reports,
@@ -371,10 +371,10 @@ def _of_means(model: LocalModel, mean: Floats, second: Floats) -> tuple[Floats, 
     return mean, at_mean + curvature * spread, spread
 
 
-def _width(model: LocalModel) -> float:
-    """Width of the range of values that are averaged; 1 for frequencies."""
+def range_of(model: LocalModel) -> tuple[float, float]:
+    """Least and largest of the values that are averaged, between which every average lies; 0 and 1 for frequencies."""
     numbers: Any = model
-    return 1.0 if isinstance(model, FrequencyModel) else float(numbers.upper - numbers.lower)
+    return SHARES if isinstance(model, FrequencyModel) else (float(numbers.lower), float(numbers.upper))
 
 
 def _checked_weights(weights: ArrayLike) -> Floats:

@@ -16,6 +16,7 @@ from shuffledp.protocols.d_sigma.analyzers.regional import (
     RegionalAnalyzer,
     RegionalSummary,
     estimates_of,
+    range_of,
 )
 from shuffledp.randomness.replayable import SeededSource
 
@@ -146,6 +147,7 @@ def sharpened(
         estimate=found.ravel(),
         standard_error=np.sqrt(variance).ravel(),
         sampling_error=np.zeros(found.size),
+        possible=range_of(model),
         level=level,
         where=tuple(each for each in where for _ in names),
         num_reports=summary.num_reports,

@@ -49,12 +49,13 @@ class BitSumAnalyzer(TotalAnalyzer):
         1. Unbiased for the people who came and were honest.
         2. ``standard_error`` holds the coins exactly, and the most that rounding to whole bits can add.
         3. Intervals are those of the normal law with that error, which the binomial law of many coins is close to.
-        4. No estimate is clipped: it may lie outside what the range allows. Intervals end at ``ends``, where given.
+        4. No estimate is clipped: it may lie outside what the range allows. Intervals are around the possible value
+           nearest to it, and end where the range does, for sums at so many times its ends as there are people. So they
+           cover no less than intervals that are not cut.
 
     Args:
         statistic: "sum" or "mean".
         level: coverage of the intervals, strictly between 0 and 1.
-        ends: least and largest answer, as of `TotalAnalyzer`; None cuts no interval.
 
     Example:
         >>> from shuffledp import CountedBits, UniformShuffler
@@ -92,7 +93,7 @@ class BitSumAnalyzer(TotalAnalyzer):
             target=("value",),
             estimate=np.array([model.sum_of(summary.ones, people) / unit]),
             standard_error=np.array([model.sum_variance(people) ** 0.5 / unit]),
-            possible=self.possible(people),
+            possible=self.possible(model, people),
             level=self.level,
             num_reports=summary.num_reports,
         )

@@ -75,12 +75,13 @@ class SumAnalyzer(TotalAnalyzer):
         2. ``standard_error`` holds the noise exactly, and the most that rounding can add.
         3. Intervals are those of the law of the noise, which is not normal, and cover the truth with the probability
            ``level`` or more: more where rounding adds less than it can, or the noise takes few values.
-        4. No estimate is clipped: it may lie outside what the range allows. Intervals end at ``ends``, where given.
+        4. No estimate is clipped: it may lie outside what the range allows. Intervals are around the possible value
+           nearest to it, and end where the range does, for sums at so many times its ends as there are people. So they
+           cover no less than intervals that are not cut.
 
     Args:
         statistic: "sum" or "mean".
         level: coverage of the intervals, strictly between 0 and 1.
-        ends: least and largest answer, as of `TotalAnalyzer`; None cuts no interval.
 
     Example:
         >>> from shuffledp import SplitAndMix, UniformShuffler
@@ -135,7 +136,7 @@ class SumAnalyzer(TotalAnalyzer):
             estimate=model.decode(summary.residues, people) / unit,
             standard_error=np.full(rows, model.sum_variance(people) ** 0.5 / unit),
             half_width=np.full(rows, model.sum_margin(people, self.level) / unit),
-            possible=self.possible(people),
+            possible=self.possible(model, people),
             level=self.level,
             num_reports=summary.num_reports,
         )

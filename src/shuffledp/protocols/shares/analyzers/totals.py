@@ -15,13 +15,10 @@ class TotalAnalyzer:
     Args:
         statistic: "sum" or "mean".
         level: coverage of the intervals, strictly between 0 and 1.
-        ends: least and largest answer, where the intervals of means end, and of sums at so many times them as there are
-            people; None cuts no interval.
     """
 
     statistic: str = "sum"
     level: float = 0.95
-    ends: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
         validate.one_of(("sum", "mean"), statistic=self.statistic)
@@ -31,12 +28,10 @@ class TotalAnalyzer:
         """Divisor of a sum over these people: their number for a mean, else 1."""
         return people if self.statistic == "mean" else 1
 
-    def possible(self, people: int) -> tuple[float, float] | None:
-        """Least and largest possible statistic of these people, where intervals end; None without ``ends``."""
-        if self.ends is None:
-            return None
-        least, most = (people / self.unit(people) * end for end in self.ends)
-        return least, most
+    def possible(self, model: SumModel, people: int) -> tuple[float, float]:
+        """Least and largest sum or mean of these people's answers, all in the model's range; intervals end there."""
+        count = people / self.unit(people)
+        return count * model.lower, count * model.upper
 
 
 def people_of(model: SumModel, num_reports: int) -> int:

@@ -121,10 +121,9 @@ class ProtocolSection(MeanQuestion):
         """Randomizer with parameters from the section, the planned people, their shuffle and delta."""
 
     def analyzer(self, *, level: float, columns: tuple[str, ...]) -> Analyzer[Any]:
-        """Analyzer of the sum or mean; for two named answers, intervals per person stay within 0 and 1."""
+        """Analyzer of the sum or mean."""
         del columns
-        ends = (0.0, 1.0) if self.categories_of_answers else None
-        return self.sums(statistic=self.statistic, level=level, ends=ends)
+        return self.sums(statistic=self.statistic, level=level)
 
     @property
     @abstractmethod
