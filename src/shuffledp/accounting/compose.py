@@ -44,7 +44,7 @@ def compose_releases(
     published_only: bool = False,
     sharp: bool = False,
 ) -> PrivacyStatement:
-    """Upper bound on the privacy loss of several published releases about the same people, as a statement.
+    """Statement with an upper bound on the privacy loss of several releases about the same people.
 
     Each release is a protocol run anew, with fresh randomness and a fresh shuffle; several analyses of one shuffled
     batch are one release. The best of three ways is taken: adding up privacy losses (from the theorem that is tightest

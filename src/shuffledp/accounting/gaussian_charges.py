@@ -163,7 +163,7 @@ def squares_within(cap: float, remainders: float, *, delta: float) -> float:
 
 
 def _is_above(mu: float, curve: Floats, epsilons: Floats, remainder: float) -> bool:
-    """Whether a charge's curve d + (1 - d) G_mu is certified to lie above a curve.
+    """Whether a charge's curve d + (1 - d) G_mu is certified to be above the given curve.
 
     The curve is known at the ends of cells.
     """

@@ -21,7 +21,7 @@ def exp(power: float) -> float:
 
 
 def expm1(power: float) -> float:
-    """Exponential less one, e^power - 1; infinity where it overflows."""
+    """Exponential minus one, e^power - 1; infinity where it overflows."""
     return math.expm1(power) if power < _LARGEST_POWER else math.inf
 
 
@@ -57,7 +57,7 @@ def largest_below(
 def _crossing(
     curve: Callable[[float], float], level: float, limit: float, guess: float | None, tolerance: float
 ) -> tuple[float, float]:
-    """Two epsilons around the crossing: the curve is above the level at the first, and not at the second.
+    """Two epsilons around a crossing: the curve is above the level at the first, not at the second.
 
     By the Illinois secant method and bisection.
     """

@@ -1,4 +1,4 @@
-"""Theorem as the accountant uses it: hypotheses, and epsilon at a delta or delta at an epsilon.
+"""Theorem in the form for the accountant: hypotheses, epsilon at a delta, and delta at an epsilon.
 
 The local guarantee is here too, as a theorem of its own.
 """
@@ -70,7 +70,7 @@ class Theorem(ABC):
         return "" if found is None else f"{found[1]} et al. {found[2]}"
 
     def concerns(self, model: ProtocolModel) -> bool:
-        """Whether the theorem is about protocols like this one.
+        """Whether the theorem is about protocols of the model's kind.
 
         If so, readers want to know why it fails for this one. Most theorems start from what a report tells by itself: a
         share of a number tells nothing.
@@ -187,7 +187,7 @@ def fake_senders(model: ProtocolModel, *, shuffled: bool = True) -> tuple[Hypoth
 
 
 def uniform_shuffle(model: ProtocolModel) -> Hypothesis:
-    """Hypothesis: every order of the reports is equally likely, and nothing else about their origin is seen."""
+    """Hypothesis: every order of the reports is equally likely, and their origin is not seen otherwise."""
     return Hypothesis(
         "uniform-shuffle", "a uniform shuffle", f"shuffler {model.shuffle.kind!r}", model.shuffle.is_uniform
     )

@@ -25,12 +25,12 @@ Integers = NDArray[np.int64]
 
 
 def needs_exact(num_reports: int, p: float, q: float) -> bool:
-    """Whether the exact test is needed and affordable, since normal intervals may cover too little for some shares."""
+    """Whether the exact test is affordable and needed, as normal intervals may cover too little."""
     return num_reports <= _MOST_REPORTS and num_reports * min(p * (1 - p), q * (1 - q)) < ALMOST_NORMAL
 
 
 def holders_between(counts: Integers, num_reports: int, p: float, q: float, level: float) -> tuple[Integers, Integers]:
-    """Smallest and largest number of people who may hold each value, given the number of reports that support it.
+    """Smallest and largest plausible number of holders of each value, from counts of supporting reports.
 
     With m holders among n people, a count is C ~ Bin(m, p) + Bin(n - m, q), which grows with m. The ends are the least
     m with Pr[C >= c] > (1 - level) / 2, and the largest m with Pr[C <= c] > (1 - level) / 2.
@@ -64,7 +64,7 @@ def holders_between(counts: Integers, num_reports: int, p: float, q: float, leve
 
 
 def chances_between(counts: Integers, num_reports: int | Integers, level: float) -> tuple[Floats, Floats]:
-    """Ends of intervals for the chance that a report supports each value, given its count; shape (k,) each.
+    """Ends of intervals for the chance of support of each value, from its count; shape (k,) each.
 
     They are about a population that all people are drawn from.
 
@@ -82,7 +82,7 @@ def chances_between(counts: Integers, num_reports: int | Integers, level: float)
 def shares_between(
     counts: Integers, num_reports: int | Integers, chances: tuple[float, float], level: float
 ) -> tuple[Floats, Floats]:
-    """Ends of intervals for the shares of a population, given the counts of supporting reports; shape (k,) each.
+    """Ends of intervals for shares of a population, from counts of supporting reports; shape (k,) each.
 
     Reports support a value with the first chance where it is held, and with the second where not.
     """

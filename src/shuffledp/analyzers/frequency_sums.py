@@ -91,7 +91,10 @@ class FrequencySums:
         return np.asarray(np.maximum(spread, 0.0) * self._summary.arrival_share / self._people)
 
     def nearly_normal(self, weights: Floats) -> Mask:
-        """Mask of the sums with nearly normal errors, whose largest step is small beside the spread; shape (rows,)."""
+        """Mask of the sums with nearly normal errors, shape (rows,).
+
+        The largest step of such a sum is small beside the spread.
+        """
         return self._noisy(weights, np.ptp(weights, axis=1))
 
     @property

@@ -163,7 +163,7 @@ class HistogramAnalyzer:
 
 
 def made_ascending(below: Floats) -> Floats:
-    """Shares below the edges, moved to the nearest ones (in squared distance) that ascend from 0 to 1.
+    """Shares below the edges, moved to the nearest ascending shares from 0 to 1 (in squared distance).
 
     Args:
         below: shape (edges,); the first is 0 and the last 1.

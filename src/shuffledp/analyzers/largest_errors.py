@@ -54,7 +54,7 @@ def level_of_each(covariance: Floats, level: float) -> float:
 
 
 def _roots(covariance: Floats) -> Floats:
-    """Vectors of length 1, one for each error that is not 0; their inner products are the errors' correlations."""
+    """Vectors of length 1 for the nonzero errors, with the errors' correlations as inner products."""
     values, vectors = np.linalg.eigh(covariance)
     kept = values > _SMALLEST * max(float(values.max(initial=0.0)), np.finfo(np.float64).tiny)
     rows = vectors[:, kept] * np.sqrt(values[kept])

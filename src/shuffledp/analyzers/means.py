@@ -140,7 +140,7 @@ class MeanAnalyzer:
         )
 
     def estimate(self, summary: MeanSummary) -> Estimate:
-        """Mean with standard errors and intervals, named "value", or one row per coordinate, named by its number.
+        """Mean with standard errors and intervals: a row named "value", or a numbered row per coordinate.
 
         Raises:
             InvalidParameterError: if ``summary`` is not one of ``summarize``, or holds no report.

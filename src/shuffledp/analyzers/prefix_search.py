@@ -58,7 +58,7 @@ def _at_least(trials: int, successes: int, chance: float) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Search:
-    """Result of a search: the codes found, and the number of reports that a prefix needed at each level.
+    """Result of a search: the codes found, and the reports needed for a prefix at each level.
 
     Args:
         codes: in chunks joined to one number each, ascending.

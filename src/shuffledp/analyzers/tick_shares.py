@@ -172,7 +172,7 @@ class TickAnalyzer:
         )
 
     def estimate(self, summary: TickSummary) -> TickEstimate:
-        """Shares of the options with standard errors and intervals; a row per option, named by its number.
+        """Shares of the options with standard errors and intervals, in rows named by option numbers.
 
         Raises:
             InvalidParameterError: if ``summary`` is not one of ``summarize``, or some option has no report.

@@ -1,4 +1,4 @@
-"""Audit: a test of claims by distinguishing games on the pipeline itself, which give a lower limit of epsilon."""
+"""Audit: a test of claims by distinguishing games on the pipeline, for a lower limit of epsilon."""
 
 import math
 import re

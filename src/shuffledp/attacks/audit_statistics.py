@@ -70,7 +70,7 @@ def most_shown(runs: int, delta: float, *, tail: float) -> float:
 
 
 def to_width(value: float, lower: float, upper: float, *, percent: bool = False) -> str:
-    """Measured number as text, with digits down to about a tenth of the width of its limits.
+    """Measured number as text, with digits down to about a tenth of the width between its limits.
 
     Example:
         >>> to_width(0.123456, 0.10, 0.15), to_width(0.123456, 0.1230, 0.1239, percent=True)
@@ -189,7 +189,7 @@ class Event:
 
 
 def best_event(first: Scores, second: Scores, *, delta: float, tail: float) -> tuple[tuple[float, float], Event]:
-    """Event that shows the largest epsilon on these runs, over all scores, thresholds, sides and data sets.
+    """Event with the largest epsilon on these runs, over all scores, thresholds, sides and data sets.
 
     That is the one with the largest lower limit of epsilon, and where no event shows anything, the one whose two rates
     differ by more than delta with the largest significance. Whatever is chosen here, limits from *other* runs hold as
@@ -222,7 +222,7 @@ def _merit(
 
 
 def _thresholds(left: Scores, right: Scores, most: int) -> Scores:
-    """Thresholds to try: all different scores, or a choice of them that is denser among large scores."""
+    """Thresholds to try: all different scores, or a selection with more of the large scores."""
     pooled = np.concatenate([left, right])
     distinct = np.unique(pooled)
     if len(distinct) <= most:

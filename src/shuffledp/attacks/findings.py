@@ -1,4 +1,4 @@
-"""Audit report: a verdict on each claim with the strongest attack's evidence, and the success rate of guesses."""
+"""Audit report: a verdict and the strongest evidence for each claim, and the success rate of guesses."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -149,7 +149,7 @@ class Finding(Described, Shown):
 
     @property
     def weak(self) -> bool:
-        """Whether the test of the claim was too weak: even a perfect attack would not have refuted it reliably."""
+        """Whether even a perfect attack would hardly have refuted the claim in these trials."""
         return self.trials_needed is not None
 
     @property

@@ -1,4 +1,4 @@
-"""Distinguishing games: the protocol runs on one of two neighboring data sets, and its visible part is scored."""
+"""Distinguishing games: scores of a protocol's visible part on one of two neighboring data sets."""
 
 import math
 from abc import ABC, abstractmethod
@@ -202,7 +202,7 @@ class Game(ABC):
 
 
 class LocalGame(Game):
-    """Game about a local guarantee, in which the report that leaves the first person's device is visible.
+    """Game about a local guarantee, whose visible part is the first person's report.
 
     The randomizer gets a column of equal answers: its reports are independent, one for each row.
     """

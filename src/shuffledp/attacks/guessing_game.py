@@ -1,4 +1,4 @@
-"""Guessing game: one person's answer is guessed from the view, and the success rate is compared with a claim."""
+"""Guessing game: guesses of one person's answer from views, and their success rate against a claim."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -69,7 +69,7 @@ def guess_answers(
     source: RandomSource | None = None,
     progress: Progress | None = None,
 ) -> Guessing:
-    """Success of guesses of one person's answer from views of the pipeline, compared with a claimed vulnerability.
+    """Success rate of guesses of one person's answer from views, compared with a claimed vulnerability.
 
     The answer is drawn from the prior; those of others are too, or all are ``others``. The guess is the likeliest
     answer given all reports, each weighed by the chance that it is this person's: learned from shuffles of marked

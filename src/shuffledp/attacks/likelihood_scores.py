@@ -1,8 +1,8 @@
-"""Neighboring data sets, and scores of views by likelihood ratio: larger if the first data set is likelier.
+"""Neighboring data sets, and scores of views: larger if the first data set is likelier.
 
-A score may use all that a `shuffledp.View` shows and the public models, and nothing else. An audit only counts how
-often a threshold is passed, so that it is valid whatever the score; a better score shows more. A later attack is one
-more function in ``SCORES``.
+The scores are likelihood ratios. A score may use all that a `shuffledp.View` shows and the public models, and nothing
+else. An audit only counts how often a threshold is passed, so that it is valid whatever the score; a better score shows
+more. A later attack is one more function in ``SCORES``.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Attacks on places: a person's label or row in the view is learned from shuffles of marked reports."""
+"""Attacks on places: a person's label or row in the view, learned from shuffles of marked reports."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

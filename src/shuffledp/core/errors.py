@@ -66,7 +66,7 @@ class SpoiltReportsError(InputDataError):
 
 
 class BudgetExceededError(ShuffleDPError, RuntimeError):
-    """Release that would lose more than the cap of a privacy ledger; refused before anybody is asked."""
+    """Release that would exceed the cap of a privacy ledger; refused before people are asked."""
 
 
 class LocalProtocolError(ShuffleDPError, RuntimeError):

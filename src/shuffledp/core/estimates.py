@@ -254,7 +254,7 @@ class Estimate(Shown):
         return found
 
     def rows(self) -> list[dict[str, Any]]:
-        """One dictionary per target, in the schema that every command prints; derived estimates come last.
+        """Dictionary for each target, in the schema that every command prints; derived estimates are last.
 
         Where covariances are given, ``covariance`` holds those with other targets that are not zero.
         """
@@ -336,7 +336,7 @@ class Estimate(Shown):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class AskedEstimate(Estimate):
-    """Estimated shares of all people, with shares among the people who were asked if only some were asked.
+    """Estimated shares of all people, with shares among people asked if some were not asked.
 
     Args:
         among_asked: a row for each of the first targets; None where everybody is asked, or too few were.

@@ -21,7 +21,7 @@ _ROUNDING = 1e-6  # relative, of losses by size
 
 
 class Neighbors(StrEnum):
-    """Neighboring relation: which two inputs must be hard to tell apart."""
+    """Neighboring relation: the two inputs that must be hard to tell apart."""
 
     REPLACE_ONE = "replace-one"
     ORDERS_IN_GROUP = "orders-in-group"
@@ -79,7 +79,7 @@ class Guarantee(Described):
         """Guarantee in one sentence for anybody; ``relation`` is "at most", "exactly", "at least" or "about"."""
 
     def text_of_sum(self, relation: str) -> str:
-        """Guarantee of a sum in one sentence: all columns or releases that one person answered may be replaced."""
+        """Guarantee of a sum in one sentence, about all columns or releases that one person answered."""
         return self.text(relation)
 
 

@@ -1,4 +1,4 @@
-"""Points in time that two parties agree on: in UTC, to the second, as text such as ``2026-12-01T12:00:00Z``.
+"""Points in time for agreements of two parties: in UTC, to the second, as text.
 
 Nothing here looks at a clock: what is compared with the present takes ``now`` as an argument.
 """
@@ -39,7 +39,7 @@ def end_of_day(text: str) -> str:
 
 
 def written(moment: datetime) -> str:
-    """Text of a point in time without parts of a second; ``moment`` must have a time zone."""
+    """Text of a point in time in whole seconds; ``moment`` must have a time zone."""
     return moment.astimezone(UTC).replace(microsecond=0).strftime(_WRITTEN)
 
 

@@ -117,7 +117,7 @@ class LocalModel(Described):
 
     @property
     def laplace_steps(self) -> float | None:
-        """Number of steps of the input grid, if reports are inputs plus discrete Laplace noise; else None.
+        """Number of steps of the input grid under Laplace noise; None for other randomizers.
 
         The noise has the loss epsilon0 over the whole range. Infinity stands for real numbers.
         """

@@ -18,7 +18,7 @@ _LARGEST_LOSS = 700.0  # beyond, exp overflows, and a chance is 1 in every digit
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoneGuess:
-    """Best guess at an answer from one report of a known sender alone, with the chance that it is right.
+    """Best guess at a known sender's answer from one report alone, with its chance to be right.
 
     Args:
         chance: that it is right, where all answers that are guessed among are equally likely.
@@ -48,7 +48,7 @@ class LoneGuess:
 
     @property
     def is_said(self) -> bool:
-        """Whether the local loss is so large that every reader should be told the chance."""
+        """Whether the local loss is so large that every reader should see the chance."""
         return self.epsilon0 > SAID_ABOVE
 
     @property

@@ -28,7 +28,7 @@ class PrefixModel(LocalModel):
 
     @property
     def hash_range(self) -> int:
-        """Number of possible extensions of a prefix by one chunk, and of values of a report."""
+        """Number of values of a chunk, and so of extensions of a prefix and of values of a report."""
         return 1 << self.prefix_bits
 
     @property
@@ -47,7 +47,7 @@ class PrefixModel(LocalModel):
     @property
     @abstractmethod
     def p(self) -> float:
-        """Probability that a report supports the code, or the extension of a prefix, of its own sender."""
+        """Probability that a report supports its own sender's code or prefix extension."""
 
     @property
     def q(self) -> float:

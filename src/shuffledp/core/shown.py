@@ -43,7 +43,7 @@ _OURS = "shuffledp"
 
 
 class Shown:
-    """Base of values that a notebook shows as HTML, and other programs as one line of text."""
+    """Base of values with an HTML form for notebooks and one line of text for other programs."""
 
     __slots__ = ()
 

@@ -14,7 +14,7 @@ NOTHING_SHUFFLED = "Nothing is shuffled, so there is no amplification: only the 
 
 
 class LabelMeaning(StrEnum):
-    """Meaning of the label beside a report in a view.
+    """Meaning of the label that is released with a report.
 
     ``POSITION`` is the place, ``round * num_users + place`` of several rounds, in the output order of an imperfect
     shuffle, which tells something about its sender. ``ROUND`` is for rounds whose order tells nothing, and ``STRATUM``
@@ -142,7 +142,7 @@ class ShuffleModel(Described):
 
     @property
     def step(self) -> tuple[str, str]:
-        """Name of the shuffling stage, and how the shuffling is done."""
+        """Name of the shuffling stage, and words for the way of shuffling."""
         return "Shuffled", f"by {self.in_words}"
 
     @property
@@ -156,7 +156,7 @@ class ShuffleModel(Described):
         return f"{released:,} {what} released."
 
     def beside_reports(self, columns: str) -> str:
-        """Sentence on what is released beside each report, with public ``columns`` as text; "" for nothing."""
+        """Sentence on the data released with each report, including public ``columns``; "" for none."""
         if self.labels is LabelMeaning.NONE:
             return ""
         if self.labels is LabelMeaning.POSITION:
@@ -165,7 +165,7 @@ class ShuffleModel(Described):
 
     @property
     def leaking_order(self) -> str:
-        """Sentence on how much the order of released reports tells by itself; "" where it tells nothing."""
+        """Sentence on the information in the order of released reports; "" if the order has none."""
         gamma = self.imperfection
         if self.labels is not LabelMeaning.POSITION or not gamma:
             return ""
@@ -182,7 +182,7 @@ class ShuffleModel(Described):
 
     @property
     def is_uniform(self) -> bool:
-        """True if every order of all the reports is equally likely and nothing else about origins is seen."""
+        """True if every order of all reports is equally likely and their origins are not seen otherwise."""
         return False
 
     @property
@@ -290,7 +290,7 @@ class ShuffleModel(Described):
 
 
 class ColludingShuffleModel(ShuffleModel):
-    """Base of shuffles in which ``num_colluding`` people may work with the analyst and hide no other person."""
+    """Base of shuffles with ``num_colluding`` people who may help the analyst and hide nobody else."""
 
     __slots__ = ()
     num_colluding: int

@@ -43,7 +43,7 @@ class Unit(StrEnum):
 
 
 class Trust(StrEnum):
-    """Trust assumption about the world, which no computation can check; dangers come first."""
+    """Trust assumption about the world, which no computation can check; dangers are listed first."""
 
     ALL_SHARES = "all-shares"
     SHARES_APART = "shares-apart"

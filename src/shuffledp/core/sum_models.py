@@ -45,7 +45,10 @@ class SumModel(LocalModel):
 
     @abstractmethod
     def sum_variance(self, people: int) -> float:
-        """Variance of each coordinate of a sum over ``people``, in squared units; rounding enters as a bound."""
+        """Variance of each coordinate of a sum over ``people``, in squared units.
+
+        The variance of rounding enters as a bound.
+        """
 
 
 class ShareModel(SumModel):
@@ -161,7 +164,7 @@ class GaussianShareModel(ShareModel):
 
 
 class BitSumModel(SumModel):
-    """Randomizer that sends each person's number as bits, of which only the total of ones is meaningful.
+    """Randomizer that sends each person's number as bits, whose total of ones alone is meaningful.
 
     Of a person's messages ``coins`` are fair coins, and of ``value_bits`` others as many are ones as the answer says.
     """

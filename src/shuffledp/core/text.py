@@ -39,7 +39,7 @@ def is_misleading(text: str) -> bool:
 
 
 def as_seen(text: str) -> str:
-    """Text as it looks: composed, without characters that are not seen, and with blanks of one kind."""
+    """Text in its visible form: composed, without unseen characters, and with blanks of one kind."""
     if text.isascii():
         return text
     composed = unicodedata.normalize("NFC", text)
@@ -132,7 +132,10 @@ def in_digits(value: float, relation: str, *, digits: int = 4) -> str:
 
 
 def percent(share: float, relation: str = "") -> str:
-    """Share in percent with one decimal, or more if needed to differ from 0% and 100%; rounded as in `as_share`."""
+    """Share in percent with one decimal, or with more to differ from 0% and 100%.
+
+    It is rounded as in `as_share`.
+    """
     for decimals in range(1, 9):
         shown = as_share(share, relation, decimals=decimals)
         if 0 < float(shown[:-1]) < 100:

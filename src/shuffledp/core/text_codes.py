@@ -38,7 +38,7 @@ def _folded(text: str) -> str:
 
 
 def _as_letters(text: str, length: int) -> Spelled:
-    """Text of letters of the alphabet, with a blank for anything else, and whether something was changed."""
+    """Text in letters of the alphabet, with blanks for all other characters, and whether it changed."""
     folded = _BLANKS.sub(" ", _folded(text)).strip()
     kept = re.sub(" +", " ", "".join(each if each in LETTERS else " " for each in folded)).strip()
     cut = kept[:length].strip()
@@ -136,7 +136,7 @@ class TextCode:
         return (1 << self.num_bits) - (1 << self.num_bits - self.symbol_bits)
 
     def normalized(self, text: str) -> Spelled:
-        """Text as it is coded, and whether the coding loses more than case, accents and outer blanks."""
+        """Text in its coded spelling, and whether more than case, accents and outer blanks is lost."""
         return _KINDS[self.kind].normalize(text, self.length)
 
     def bits_of(self, text: str) -> int:

@@ -85,7 +85,7 @@ class TicksModel(LocalModel):
         return noise / asked + share * (1 - share) * (1 / asked - 1)
 
     def apart_covariance(self, first: Floats, second: float) -> Floats:
-        """Covariance of the errors of two options' estimated shares, if nobody ticks both; times the number of people.
+        """Covariance of the errors of two options' shares if nobody ticks both, times the number of people.
 
         Args:
             first: share of the one option, or of several by turns.

@@ -58,7 +58,7 @@ def posterior(prior: ArrayLike | None, channel: Channel) -> Fraction | float:
 
 
 def additive_leakage(prior: ArrayLike | None, channel: Channel) -> Fraction | float:
-    """Additive Bayes leakage: the increase of the probability of a right guess by the output, from 0 to 1.
+    """Additive Bayes leakage, from 0 to 1: the increase of a right guess's probability by the output.
 
     The arguments are those of `posterior`, and so are the errors.
     """
@@ -66,7 +66,7 @@ def additive_leakage(prior: ArrayLike | None, channel: Channel) -> Fraction | fl
 
 
 def multiplicative_leakage(prior: ArrayLike | None, channel: Channel) -> Fraction | float:
-    """Multiplicative Bayes leakage: the factor by which the output makes a right guess likelier, 1 or more.
+    """Multiplicative Bayes leakage, 1 or more: the factor of the output on a right guess's probability.
 
     The arguments are those of `posterior`, and so are the errors.
     """
@@ -119,5 +119,5 @@ def growth(after: Fraction | float, before: Fraction | float) -> Fraction | floa
 
 
 def ratio(after: Fraction | float, before: Fraction | float) -> Fraction | float:
-    """Ratio of posterior and prior vulnerability, never less than 1 despite rounding."""
+    """Ratio of posterior and prior vulnerability, at least 1 despite rounding."""
     return max(after / before, type(after)(1))

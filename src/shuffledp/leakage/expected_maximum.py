@@ -148,7 +148,7 @@ def _spread(
 
 
 def exact_mean_best(chances: NDArray[Any], values: NDArray[Any], count: int) -> Fraction:
-    """Exact expected largest mean of values over ``count`` reports, in fractions, by all histograms."""
+    """Expected largest mean of values over ``count`` reports, exact in fractions, by all histograms."""
     kinds, total = len(chances), Fraction(0)
     for bars in combinations(range(count + kinds - 1), kinds - 1):
         ends = (-1, *bars, count + kinds - 1)

@@ -73,7 +73,7 @@ def additive_leakage(prior: ArrayLike | None, channel: Channel, gain: ArrayLike)
 
 
 def multiplicative_leakage(prior: ArrayLike | None, channel: Channel, gain: ArrayLike) -> Fraction | float:
-    """Multiplicative g-leakage: the factor by which the output raises the best action's expected gain, 1 or more.
+    """Multiplicative g-leakage, 1 or more: the factor of the output on the best action's expected gain.
 
     The arguments are those of `posterior`.
 
@@ -196,7 +196,7 @@ def _best_ratio(matrix: NDArray[np.float64], table: NDArray[np.float64]) -> floa
 
 
 def equivalent(channel: Channel, other: Channel) -> bool:
-    """Whether two channels have the same reduced form, and so tell the same about their input.
+    """Whether two channels have equal reduced forms, and so equal information about their input.
 
     Then they have the same posterior beliefs, with the same probabilities, under every prior. Exact if both channels
     are; else entries may differ by 1e-9.

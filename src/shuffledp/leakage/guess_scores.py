@@ -1,4 +1,4 @@
-"""Scores of guesses: how much each report speaks for each guess, as used for all kinds of shuffles.
+"""Scores of guesses: the evidence of each report for each guess, for all kinds of shuffles.
 
 With the prior pi of a person's value x, the local channel R, the gain g(w, x) of the guess w, and the law q of one
 report, a report v that is the person's own is worth

@@ -271,7 +271,7 @@ def _power(base: int, exponent: int) -> float:
 
 
 def checked_others(others: ArrayLike, size: int) -> Counts:
-    """Checked histogram of the others over ``size`` values."""
+    """Checked histogram of all other people over ``size`` values."""
     numbers_of(others, "others")
     given = np.array(others)
     if given.shape != (size,) or given.dtype.kind not in "iu" or (given < 0).any():

@@ -160,7 +160,7 @@ def worst_delta(channel: Channel, epsilon: float, *, others: ArrayLike) -> float
 
 
 def largest_delta(channel: Channel, epsilon: float, *, num_users: int) -> float:
-    """Exact delta of a uniform shuffle of this randomizer: the largest over all values of all people.
+    """Exact delta of a uniform shuffle of a randomizer's reports: the largest over all data sets.
 
     The arguments are those of `delta_of_pair`, ``num_users`` people (1 or more) in place of values, and the errors too;
     it is unsupported if there are too many data sets to try all.
@@ -185,7 +185,7 @@ def _checked(epsilon: float) -> None:
 
 
 def inferential_loss(prior: ArrayLike | None, channel: Channel) -> float:
-    """Inferential loss: the change in the log-odds between two values of one person by the output, in nats.
+    """Inferential loss, in nats: the largest change of one person's log-odds between values by the output.
 
     Formula: the largest ``log(Pr[z | x_i = a] / Pr[z | x_i = b])`` over persons i, values a and b that person can have
     under the prior, and outputs z; the others' values follow the prior given x_i. Infinity if an output excludes a

@@ -233,21 +233,27 @@ class _Loads:
         self.at_sum = float(poisson(balls, float(balls)))
 
     def any_weights(self) -> float:
-        """Expected maximum for any weights: the integral over t of the chance that the maximum exceeds t."""
+        """Expected maximum for any weights: the integral over t of Pr[maximum > t]."""
         thresholds = self._thresholds()
         within = self._chances(thresholds)
         steps = np.diff(thresholds)
         return float(thresholds[0] + ((1 - within[:-1]) * steps).sum())
 
     def common_weight(self) -> float:
-        """Expected maximum for weights of 1: a sum over all m, or over nodes where its terms are smooth."""
+        """Expected maximum for weights of 1, by a sum over all m or over fewer nodes.
+
+        Fewer nodes suffice where the terms of the sum are smooth.
+        """
         first, last = self._range()
         nodes, weights = integer_quadrature(last - first, self._smoothness(first))
         within = self._chances((first + nodes).astype(np.float64))
         return first + float(((1 - within) * weights).sum())
 
     def expectation(self, worth: Callable[[Floats], Floats]) -> float:
-        """Expected ``worth`` of the maximum, for weights of 1: a sum of its steps over all likely maxima."""
+        """Expected ``worth`` of the maximum for weights of 1, by a sum over all likely maxima.
+
+        The sum is over the steps of ``worth``.
+        """
         first, last = self._range()
         loads = np.arange(first, last + 1, dtype=np.float64)
         values = worth(loads)
@@ -273,7 +279,7 @@ class _Loads:
         return _BLOCK * math.sqrt(self.balls * least) / math.sqrt(2 * math.log(count) + 1)
 
     def _thresholds(self) -> Floats:
-        """Thresholds in ascending order: a lower bound of the maximum, and then all its likely values above."""
+        """Thresholds in ascending order: a lower bound of the maximum, then all likely larger values."""
         each = list(zip(self.windows, self.fullest, strict=False))
         every = np.unique(
             np.concatenate([kind.offset + np.arange(low, high + 1) * kind.weight for (low, high), kind in each])

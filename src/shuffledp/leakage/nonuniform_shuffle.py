@@ -219,9 +219,9 @@ def _mixture_bound(uniform: Callable[[int], float], size: int, cost: float) -> f
 
 
 def _normal_bound(small: Scores, size: int, cost: float) -> float:
-    """Upper bound on the excess by a normal law for a sum of independent terms, plus a term of third moments.
+    """Upper bound on the excess by a normal law for a sum, plus a term of third moments.
 
-    The correction is the sum of third moments over the variance.
+    The terms of the sum are independent. The correction is the sum of third moments over the variance.
 
     Goldstein 2010: the Wasserstein distance of a standardized sum from the normal law is at most the sum of the third
     absolute moments. Of weights in the ratio exp(cost) the squares add up to cosh(cost / 2)^2 / n at most.

@@ -308,7 +308,7 @@ def _by_windows(shuffle: ShuffleModel, found: Scores, *, counts_right: bool) -> 
 
 
 def shows_all(shuffle: ShuffleModel) -> bool:
-    """Whether the release has every person's report and no others.
+    """Whether the released reports are exactly those of all people.
 
     Then an order of reports also shows their histogram.
     """

@@ -242,7 +242,7 @@ class _Asked:
 
 
 def _at_most(found: Vulnerability) -> Vulnerability:
-    """Upper bound made from an exact vulnerability, for reports that may be lost or mixed with others."""
+    """Upper bound made from an exact vulnerability, for reports that may be lost or mixed."""
     return replace(found, lower=found.prior, kind=Kind.UPPER_BOUND, note=_LOST)
 
 

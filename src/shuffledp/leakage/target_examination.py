@@ -232,7 +232,7 @@ def examine_target(
 
 
 def _of_honest(model: ProtocolModel, found: Vulnerability) -> Vulnerability:
-    """Vulnerability of the honest people, with their number where some people are fake or hidden less."""
+    """Vulnerability of the honest people, with counts of fake or less hidden people as hypotheses."""
     least, counted = least_hidden(model), tuple[str, ...]()
     if model.fakes:
         counted = (f"of {model.num_senders:,} people the {model.shuffle.num_honest:,} honest ones alone are counted",)
@@ -244,7 +244,7 @@ def _of_honest(model: ProtocolModel, found: Vulnerability) -> Vulnerability:
 def worst_like(
     model: ProtocolModel, *, prior: ArrayLike | None = None, gain: ArrayLike | None = None
 ) -> Vulnerability | None:
-    """Largest vulnerability over all shufflers with the imperfection of this imperfect shuffler.
+    """Largest vulnerability over all imperfect shufflers with the model's imperfection gamma.
 
     The shuffler's own law must be known. None for every other shuffler. The arguments are those of `examine_target`.
     """

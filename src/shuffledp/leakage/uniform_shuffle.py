@@ -225,7 +225,7 @@ def _automatic(small: Scores, slots: Slots, *, quick: bool) -> Best:
 
 
 def _between(small: Scores, slots: Slots, *, quick: bool) -> Interval:
-    """Bounds on the excess by fullest bins or by pairs of guesses, or the tighter ends of both."""
+    """Bounds on the excess by fullest bins, by pairs of guesses, or by the tighter ends of both."""
     people = sum(count for _, count in slots)
     bins = None
     if len(slots) == 1 and people <= (_QUICK_BINS if quick else _MOST_BINS):
@@ -240,7 +240,7 @@ def _between(small: Scores, slots: Slots, *, quick: bool) -> Interval:
 
 
 def _too_long(small: Scores, slots: Slots) -> str:
-    """Reason why a value is only a bound; for a uniform shuffle, with the number of people that is feasible."""
+    """Reason why a value is only a bound, with the feasible number of people for a uniform shuffle."""
     start = "The exact value would take too long, so this is a bound of it"
     feasible = f"; enumerating all that can be seen is feasible for up to {_feasible(small):,} people"
     return f"{start}{feasible if len(slots) == 1 else ''}; the method 'monte-carlo' estimates it."

@@ -77,7 +77,7 @@ class AnsweringProcess:
 
 
 def _answer_all(answer: Callable[[Any], Any], warm_up: Callable[[], None] | None, connection: Connection) -> None:
-    """Loop of the process: warm up, report that it is ready, and answer until the connection closes."""
+    """Loop of the process: warm up, report readiness, and answer until the connection closes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent process ends it
     if warm_up is not None:
         warm_up()

@@ -188,7 +188,7 @@ _ABOUT: dict[str, Callable[[Question], Answer]] = dict(
 
 
 def warm_up() -> None:
-    """Answer a page's first questions once for each shuffler, so that all code is loaded and compiled."""
+    """Load and compile all code by answering a page's first questions once for each shuffler."""
     for kind in KINDS:
         for about in ("promise", "guesses"):
             answer({"about": about, "shuffler": kind})

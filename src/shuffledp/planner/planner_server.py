@@ -164,7 +164,7 @@ def _file(name: str) -> Callable[[Request], Awaitable[Response]]:
 
 
 class _Guard:
-    """Middleware that refuses every request that does not come from the page itself."""
+    """Middleware that refuses every request except requests from the page itself."""
 
     def __init__(self, app: ASGIApp, *, token: str, hosts: frozenset[str]) -> None:
         self._app, self._token, self._hosts = app, token, hosts

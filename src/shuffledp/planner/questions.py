@@ -164,7 +164,7 @@ class Question(Described):
 
     @property
     def commands(self) -> tuple[str, ...]:
-        """Commands that tell the same or more about the task, after commands that create its people."""
+        """Commands that print the same facts about the task or more, after commands that create its people."""
         found, people = [], ""
         if KINDS[self.shuffler].about == "groups":
             people = f" --input {PEOPLE_FILE}"

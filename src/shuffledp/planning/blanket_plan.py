@@ -138,9 +138,10 @@ def blanket_plan(protocol: ProtocolModel, delta: float) -> BlanketPlan | None:
 
 
 def better_blanket(protocol: ProtocolModel, delta: float, standard_error: float) -> BlanketPlan | None:
-    """Response under a blanket that errs far less than ``standard_error`` at the same central loss; None without one.
+    """Response under a blanket with far smaller errors at the same central loss; None if not found.
 
-    Of the local losses tried, the least with far less variance, and with few messages, is taken.
+    Far smaller than ``standard_error``. Of the local losses tried, the least with far less variance, and with few
+    messages, is taken.
     """
     local, stated = protocol.local, account(protocol, delta=delta).guarantee
     if not isinstance(local, FrequencyModel) or not protocol.shuffle.is_uniform:

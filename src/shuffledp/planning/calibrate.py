@@ -218,7 +218,10 @@ def _protocol(local: LocalModel, users: int) -> ProtocolModel:
 
 
 def _typical_epsilon0(target: float, delta: float, users: float) -> float:
-    """First guess of epsilon0: the limit of many people, sigma / sqrt(n) with sigma^2 = 2 (E-1)^2 / (E+1)."""
+    """First guess of epsilon0, from the limit of many people.
+
+    That is sigma / sqrt(n) with sigma^2 = 2 (E-1)^2 / (E+1).
+    """
     square = target**2 * users / (2 * -math.log(delta))
     return math.log1p(square / 4 + math.sqrt(square**2 / 16 + square))
 
@@ -252,7 +255,7 @@ class _Accountant:
         return epsilon_of(self.statement(model).guarantee)
 
     def excess(self, model: ProtocolModel) -> float:
-        """Log of the ratio of the stated epsilon to the target; at most 0 where the target is met.
+        """Logarithm of the stated epsilon over the target, at most 0 where the target is met.
 
         It is above 0 wherever the target is missed, however little.
         """

@@ -47,7 +47,7 @@ def least_difference(
     comparisons: int = 1,
     level: float = 0.95,
 ) -> float | None:
-    """Least difference D between shares ``base`` and ``base`` + D of two groups, found with this power.
+    """Least difference D between the shares ``base`` and ``base`` + D of two groups, at this power.
 
     It solves D = (z(alpha / 2K) + z(1 - power)) sqrt(v(base) / n1 + v(base + D) / n2), for K comparisons, alpha = 1 -
     ``level``, and v the variance of a share for a population, times people.

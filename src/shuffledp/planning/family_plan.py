@@ -8,7 +8,7 @@ from shuffledp.core.local_models import ProtocolModel
 
 
 class Surroundings(Protocol):
-    """Public structure of all people who take part: their groups, their strata, or a graph of them."""
+    """Public structure of all people who take part: groups, strata or a graph."""
 
     @property
     def num_users(self) -> int:

@@ -221,7 +221,7 @@ def ranked(options: Iterable[Option]) -> tuple[Option, ...]:
 
 
 def _key(error: float, bits: int | None, kind: str) -> tuple[float, float, str]:
-    """Sort key: errors that differ by less than one part in a million are equal."""
+    """Sort key in which errors are equal if they differ by less than one part in a million."""
     return float(f"{error:.6g}"), math.inf if bits is None else bits, kind
 
 

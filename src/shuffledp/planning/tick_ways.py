@@ -73,7 +73,10 @@ class TickWays(FamilyPlan):
         return {"central": self.central, "delta": self.delta, "ways": [each.to_dict() for each in self.ways]}
 
     def warnings_for(self, models: Sequence[ProtocolModel]) -> tuple[str, ...]:
-        """Warning if the chosen way asks for more sets of options than can be told apart; empty otherwise."""
+        """Warning if the chosen way asks for too many sets of options; empty otherwise.
+
+        Too many sets cannot be told apart.
+        """
         del models
         return tuple(
             f"All {each.sets:,} sets are too many for this number of people: shares, and pairs even more, err far more "

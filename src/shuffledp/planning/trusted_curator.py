@@ -1,7 +1,8 @@
-"""Error of a trusted curator, who sees all answers and adds noise to the statistic at the same loss.
+"""Error of a trusted curator, who sees all answers and adds noise to the statistic.
 
-Of two mechanisms the one with the smaller error is taken. With sensitivities D1 and D2 of what is released, the largest
-distances in the sum and the Euclidean norm that replacing one person's answer makes, in the units of one answer:
+The noise has the same central loss. Of two mechanisms the one with the smaller error is taken. With sensitivities D1
+and D2 of what is released, the largest distances in the sum and the Euclidean norm that replacing one person's answer
+makes, in the units of one answer:
 
 * Laplace noise of scale D1 / epsilon, of standard deviation sqrt(2) D1 / epsilon; on counts it is discrete, of
   standard deviation sqrt(2 a) / (1 - a) with a = exp(-epsilon / D1). Its delta is 0 (Dwork, McSherry, Nissim, Smith

@@ -79,9 +79,9 @@ def least_share(model: PrefixModel, num_users: int, *, alpha: float, chance: flo
 
 
 def fakes_to_plant(model: PrefixModel, num_users: int, share: float, *, alpha: float) -> int:
-    """Number of fake senders who can plant a word together: enough for the threshold of every level.
+    """Number of fake senders who can plant a word together.
 
-    Each of them helps at one level only, and adds no noise.
+    They reach the threshold of every level. Each of them helps at one level only, and adds no noise.
 
     Raises:
         InvalidParameterError: if ``share`` is not above 0 and at most 1.
@@ -92,7 +92,7 @@ def fakes_to_plant(model: PrefixModel, num_users: int, share: float, *, alpha: f
 
 
 def word_errors(model: PrefixModel, num_users: int, share: float) -> tuple[float, float]:
-    """Two standard errors of a word's share: by randomizing and choice of reports, and by sampling people."""
+    """Standard errors of a word's share: from randomizing and choice of reports, and from sampling."""
     p, q, estimating = model.p, model.q, (1 - model.num_levels * model.level_share) * num_users
     noise = (share * p * (1 - p) + (1 - share) * q * (1 - q)) / (estimating * (p - q) ** 2)
     spread = share * (1 - share)

@@ -157,7 +157,7 @@ def _better(model: MaskedPrefixModel, people: int, share: float | None, alpha: f
 
 
 def _enough(model: MaskedPrefixModel, people: int, alpha: float) -> int | None:
-    """Number of people at which a word of all people is found, to 1 %; None above ten billion."""
+    """Number of people at which a word of all people is found, to 1 %; None if above ten billion."""
     low, high = people, people
     while least_share(model, high, alpha=alpha) is None:
         low, high = high, 2 * high

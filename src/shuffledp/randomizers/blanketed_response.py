@@ -102,7 +102,7 @@ class BlanketedResponseModel(BlanketModel):
 
     @property
     def report_bits(self) -> int:
-        """Size of one message in bits: the bits of an answer's number; one more number means empty."""
+        """Size of one message in bits: the bits of an answer's number, with one more number for empty."""
         return self.domain_size.bit_length()
 
     @property

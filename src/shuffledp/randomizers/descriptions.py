@@ -37,7 +37,7 @@ class _Description(LocalModel):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChannelModel(_Description):
-    """Randomizer given as a matrix: each person sends one output, drawn from the row of their input.
+    """Randomizer given as a matrix: each person sends one output, drawn from the input's row.
 
     Args:
         matrix: the channel; entries may be 0. Where one input gives an output that another never gives, there is no

@@ -1,4 +1,4 @@
-"""Masked prefixes: a report on one part of a text's code, masked by a hash of the parts before it.
+"""Masked prefixes: a report on one part of a text's code, masked by a hash of earlier parts.
 
 An open answer has too many possible values to list. Its code of B bits is cut into L chunks of b bits. A device draws
 one of L + 1 parts. In part t up to L it reports chunk t plus a hash of the chunks before it, modulo g = 2^b, by a hash

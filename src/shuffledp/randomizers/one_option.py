@@ -1,4 +1,4 @@
-"""One option: each person answers about a single option, drawn on the device, by binary randomized response."""
+"""One option: binary randomized response about a single option, drawn on each person's device."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -51,7 +51,7 @@ class OneOptionModel(TicksModel):
 
     @property
     def guarantee(self) -> LocalDP:
-        """Local guarantee of the response; the drawn option tells nothing."""
+        """Local guarantee of the response; the drawn option does not depend on the answer."""
         return self._response.guarantee
 
     @property

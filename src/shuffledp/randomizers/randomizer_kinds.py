@@ -89,7 +89,7 @@ def keywords_of(made: Callable[..., Any]) -> dict[str, inspect.Parameter]:
 
 
 def parameters_of_kind(kind: str) -> dict[str, bool]:
-    """Names of a kind's parameters besides ``epsilon0``, each with True if it is required.
+    """Names of a kind's parameters besides ``epsilon0``, with True for required parameters.
 
     Raises:
         InvalidParameterError: for an unknown kind, or one that its local loss does not determine.

@@ -48,7 +48,7 @@ class RoundedMeanModel(RespondedRangeModel):
 
     @property
     def num_levels(self) -> int:
-        """Number of steps between the grid points: one less than the number of points."""
+        """Number of steps of the grid: the number of grid points minus one."""
         return self.response.domain_size - 1
 
     def contributions(self, columns: Mapping[str, NDArray[Any]]) -> NDArray[np.float64]:

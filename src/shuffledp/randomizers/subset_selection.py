@@ -199,7 +199,7 @@ class SubsetSelectionModel(FrequencyModel):
 
 
 class SubsetSelection(CategoryRandomizer):
-    """Subset selection (the d-subset mechanism): a set of d values that holds the true one with probability p.
+    """Subset selection (d-subset mechanism): d values that include the true value with probability p.
 
     Given whether it does, all such sets are equally likely, and p (k - d) / ((1 - p) d) = exp(epsilon0). For d = 1 this
     is k-ary randomized response. Added up over equally frequent values, no randomizer here has less squared error.

@@ -153,7 +153,7 @@ def counted_about_options(columns: Mapping[str, NDArray[Any]], num_options: int)
 
 
 class TickColumns(TickRandomizer):
-    """Tick columns: each option goes through binary randomized response (Warner's) by itself.
+    """Tick columns: binary randomized response (Warner's) of each option by itself.
 
     Reports have the columns ``option`` and ``ticked``; a person's are in the order of the options.
 

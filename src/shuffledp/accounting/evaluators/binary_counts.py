@@ -128,7 +128,7 @@ class _TiltedCounts:
         return np.arange(number + 1, dtype=np.float64) * np.float64(math.pi / self.reach)
 
     def blocks(self) -> Iterator[Floats]:
-        """Blocks of the values of m, from 0 to the number of other people."""
+        """Blocks of numbers of people who hold 1, from 0 to the number of other people."""
         for first in range(0, self.others + 1, self.block):
             yield min(first, self.others + 1 - self.block) + np.arange(self.block, dtype=np.float64)
 

@@ -179,7 +179,10 @@ def _edges(users: int, blocks: int) -> Floats:
 
 
 def _cut(starts: Floats, ends: Floats) -> tuple[Floats, Floats]:
-    """First and last data sets of the smaller blocks, after each block is cut in four (or into single data sets)."""
+    """First and last data sets of smaller blocks, after each block is cut in four.
+
+    A block of fewer than four data sets is cut into single data sets.
+    """
     shares = np.linspace(0, 1, _PARTS + 1)
     edges = np.floor(starts[:, np.newaxis] + (ends - starts)[:, np.newaxis] * shares)
     edges[:, -1] = ends
@@ -236,9 +239,9 @@ class _TiltedCrowds:
         self.log_tilt = math.log1p(excess)
 
     def best(self, ones: Floats, zeros: Floats, *, gain: float, growth: float, slack: float) -> Floats:
-        """Largest A(k) over all counts k (see the module) for each crowd, and a bound on its error; shape (2, crowds).
+        """Largest A(k) of each crowd over all counts k, and a bound on the error; shape (2, crowds).
 
-        The error includes the error of the gain (``slack``).
+        A(k) is defined at the top of the module. The error includes the error of the gain (``slack``).
         """
         spreads = ones * self.one.variance + zeros * self.zero.variance
         reach = 2 + math.ceil(_NEGLIGIBLE / 3 + math.sqrt((_NEGLIGIBLE / 3) ** 2 + 2 * _NEGLIGIBLE * spreads.max()))

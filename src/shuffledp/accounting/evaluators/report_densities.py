@@ -91,7 +91,7 @@ def two_level_blanket(*, epsilon0: float, share: float, overlap: float) -> Repor
 def two_level_homogeneous(
     *, epsilon0: float, share: float, overlap: float, triple: float | None = None
 ) -> tuple[ReportLaw, ...]:
-    """Exact report laws where all others hold the first input, the second, or a third value.
+    """Exact report laws where all other people hold the first input, the second, or a third value.
 
     The base masses are those of one input's set (``share``), of what two have in common, and of what three have; None
     leaves the third value out.
@@ -158,7 +158,7 @@ def laplace_blanket(*, epsilon0: float, cells: int) -> ReportLaw:
 
 
 def _share_of_first(weight: Floats, moment: Floats, first: Floats, second: Floats) -> Floats:
-    """Mass to put at the first of two points of each cell, so that the cell's mean is kept.
+    """Mass of the first of two points in each cell, at which the cell's mean is kept.
 
     The second point has the rest of the mass.
     """

@@ -1,4 +1,4 @@
-"""Swap bound for an explicit channel without zeros: its own report laws, for every ordered pair of inputs.
+"""Swap bound for an explicit channel without zeros, from report laws of all ordered pairs of inputs.
 
 The reservoir is the common part of all inputs, w = min_z R(z) of size W; each person who is no donor may hold any z.
 So the worst z counts, with the same choices for all of them.
@@ -24,7 +24,7 @@ _ROUND_UP = 1 + 1e-6
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SwapChannel:
-    """Channel with positive entries, and the number of people beside the victim.
+    """Channel with positive entries, and the number of people besides the victim.
 
     Its shape is (inputs, outputs).
     """

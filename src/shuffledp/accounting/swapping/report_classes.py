@@ -41,7 +41,7 @@ class ReportClass:
 
     @property
     def range(self) -> float:
-        """Width of the range of g: its largest value less its least."""
+        """Width of the range of g: largest value minus least value."""
         return float(self.values.max() - self.values.min())
 
     @property

@@ -61,7 +61,7 @@ def tilt_at(growth: float, mu: float) -> float:
 def least_epsilon(
     bound: DeltaBound, first: Callable[[float], Choices], *, others: int, delta: float, guess: float, limit: float
 ) -> Found | None:
-    """Smallest epsilon found at which the evaluated bound is at most delta; None if none is found.
+    """Smallest epsilon found at which the evaluated bound is at most delta; None if no epsilon is found.
 
     Args:
         bound: bound to search.
@@ -106,7 +106,7 @@ def _lowest(bound: DeltaBound, epsilon: float, start: Choices, others: int, delt
 
 
 def _settled(bound: DeltaBound, epsilon: float, choices: Choices, delta: float, limit: float) -> Found | None:
-    """Result at the least epsilon tried whose whole bound is at most delta; None if none is found."""
+    """Result at the least epsilon tried with a whole bound of at most delta; None without one."""
     best: Found | None = None
     before: tuple[float, float] | None = None
     slope = choices.rate * math.exp(epsilon)  # approximate slope of ln delta

@@ -32,7 +32,7 @@ _FRACTIONS = (1.0, 0.95, 0.9, 0.84, 0.77, 0.68, 0.56, 0.4, 0.0)  # borders of cl
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tilt:
-    """Choices of one bound: the tilt lam, the smoothing c, and the number J of people who are not donors.
+    """Choices of one bound: tilt lam, smoothing c, and number J of people who are not donors.
 
     lam and c are free choices.
     """

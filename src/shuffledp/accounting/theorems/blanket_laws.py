@@ -211,7 +211,7 @@ class BlanketChannel(LawTheorem):
 
 
 class HomogeneousChannel(LawTheorem):
-    """Exact delta of a channel where all others hold one input, for the most telling triples of inputs.
+    """Exact delta of a channel where all other people hold one input, for the most telling inputs.
 
     A dozen triples of two inputs of the victim and one of the others, with the most information. Of choices that tell
     equally much, by symmetry mostly, one is taken. For many users the worst data set is among all such choices: the
@@ -252,7 +252,7 @@ def _distinct(laws: Iterable[ReportLaw], *, digits: int) -> tuple[ReportLaw, ...
 
 
 def _most_telling(matrix: Floats) -> list[tuple[int, int, int]]:
-    """Most telling triples of inputs: two for the victim, and one for all others.
+    """Most telling triples of inputs: two for the victim, and one for all other people.
 
     The largest Fisher constant first. One for each Fisher constant.
     """
@@ -293,7 +293,7 @@ class BlanketLaplace(LawTheorem):
 
 
 class HomogeneousLaplace(LawTheorem):
-    """Exact delta under Laplace noise where all others hold 0 and the victim holds 0 or 1.
+    """Exact delta under Laplace noise where all other people hold 0 and the victim holds 0 or 1.
 
     The noise is cut into cells by merging.
     """

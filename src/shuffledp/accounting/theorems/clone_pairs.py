@@ -85,7 +85,7 @@ class StrongPair(ClonePairTheorem):
 
 
 def _limited_variation(model: ProtocolModel) -> Hypothesis:
-    """Hypothesis: the total variation distance is known, and smaller than epsilon0 alone implies."""
+    """Hypothesis: the total variation distance is known, and below its limit tanh(epsilon0 / 2)."""
     epsilon0, distance = model.local.epsilon0, model.local.total_variation
     largest = math.tanh(epsilon0 / 2)
     holds = distance is not None and 0 < distance < largest and _LEAST_EPSILON0 < epsilon0 < _LARGEST_EPSILON0

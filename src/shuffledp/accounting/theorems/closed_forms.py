@@ -59,7 +59,7 @@ class ClosedFormEFMRTT19(Theorem):
         return rounded_up(12 * model.local.epsilon0 * math.sqrt(-math.log(delta) / model.num_users))
 
     def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
-        """Delta by the closed form if the hypotheses hold; else 1. It is exp(-n (epsilon / (12 epsilon0))^2)."""
+        """Delta by the closed form exp(-n (epsilon / (12 epsilon0))^2) if the hypotheses hold; else 1."""
         epsilon0 = model.local.epsilon0
         if epsilon >= epsilon0:
             return self.where_hypotheses_hold(model, 0.0)
@@ -91,7 +91,7 @@ class ClosedFormFMT21(Theorem):
         return rounded_up(math.log1p(math.tanh(epsilon0 / 2) * clones))
 
     def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
-        """Delta by the closed form, but at least the smallest delta at which the hypotheses hold."""
+        """Delta by the closed form, raised to the smallest delta at which the hypotheses hold."""
         users, epsilon0 = model.num_users, model.local.epsilon0
         least = 4 * math.exp(-users / 16 * math.exp(-epsilon0))
         if epsilon >= epsilon0:
@@ -130,7 +130,7 @@ class ClosedFormFMT23(Theorem):
         return rounded_up(math.log1p(expm1(epsilon0) * clones))
 
     def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
-        """Delta by the closed form, but at least the smallest delta at which the hypotheses hold."""
+        """Delta by the closed form, raised to the smallest delta at which the hypotheses hold."""
         users, epsilon0 = model.num_users, model.local.epsilon0
         least = 2 * math.exp(-users / 8 / (exp(epsilon0) + 1))
         if epsilon >= epsilon0:
@@ -164,12 +164,15 @@ def _float_range(model: ProtocolModel) -> Hypothesis:
 
 
 class _BlanketBound(Theorem):
-    """Blanket bound: epsilon is solved on a curve of delta, an expectation over the number of blanket messages."""
+    """Blanket bound: epsilon solved on a curve of delta.
+
+    The delta is an expectation over the number of blanket messages.
+    """
 
     premises = (*PURE_REPORTS, not_adaptive, several_users, _float_range)
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
-        """Least epsilon at which the bound on delta is at most the given one; at most epsilon0."""
+        """Least epsilon at which the bound on delta is at most ``delta``; at most epsilon0."""
         if not _in_range(model.local.epsilon0):
             return model.local.epsilon0
         return smallest_below(

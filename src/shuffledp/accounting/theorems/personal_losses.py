@@ -179,7 +179,7 @@ class BlanketPersonalized(Theorem):
 
 
 def personalized(model: ProtocolModel, *, delta: float) -> dict[float, PrivacyStatement]:
-    """Upper bounds for the people of each local loss after a uniform shuffle, as statements by loss.
+    """Statements with upper bounds for the people of each local loss, after a uniform shuffle.
 
     A person who adds more noise is protected better after the shuffle too, and everybody's noise protects everybody.
 

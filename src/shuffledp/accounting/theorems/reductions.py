@@ -93,7 +93,7 @@ def raised(
 
 
 def blanket_laws(model: ProtocolModel, size: int, delta: float) -> list[tuple[ReportLaw, ...]]:
-    """Blanket laws of the pairs of inputs that matter, one tuple for each blanket bound that applies."""
+    """Blanket laws of the pairs of inputs to evaluate, one tuple for each blanket bound that applies."""
     uniform, found = uniform_model(model, size), []
     for theorem in _applying(model, size, delta):
         if isinstance(theorem, LawTheorem):
@@ -209,7 +209,7 @@ class SwapCost(Theorem):
         return super().concerns(model) and not model.shuffle.is_walk
 
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
-        """Hypotheses: a shuffle with known swap costs, one common randomizer, and a blanket bound for its reports."""
+        """Hypotheses: a shuffle with known swap costs, one common randomizer, and a blanket bound."""
         shuffle = model.shuffle
         known = bool(shuffle.swap_windows())
         value = f"shuffler {shuffle.kind!r}, costs {'known' if known else 'not known'}"

@@ -69,7 +69,7 @@ def _positive_channel(model: ProtocolModel) -> Hypothesis:
 
 
 def _matrix(local: LocalModel) -> Floats | None:
-    """Channel matrix without outputs that never occur; None if there is no channel, or it is too large."""
+    """Channel matrix of the outputs that occur; None without a small channel."""
     rows = small_channel(local, most_inputs=_MOST_INPUTS)
     return None if rows is None else normalized(rows[:, rows.max(axis=0) > 0])
 

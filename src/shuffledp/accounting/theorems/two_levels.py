@@ -85,7 +85,7 @@ class BlanketTwoLevel(_TwoLevelTheorem):
 
 
 class OthersEqual(_TwoLevelTheorem):
-    """Exact delta of two data sets: all others hold the victim's value, or all hold its substitute.
+    """Exact delta of two data sets: all other people hold the victim's value or the substitute.
 
     They are the worst where there is little to hide among: few users, or a tiny delta.
     """
@@ -103,7 +103,7 @@ class OthersEqual(_TwoLevelTheorem):
 
 
 class ThirdValue(_TwoLevelTheorem):
-    """Exact delta of the data set in which all others hold a third value.
+    """Exact delta of the data set in which all other people hold a third value.
 
     It differs from both of the victim's values. For k-ary response with many users it is the worst data set, and meets
     the blanket. Merging the reports that are neither of the two values gives the pair of distributions that FMT23 and
@@ -165,14 +165,14 @@ def _counted_users(model: ProtocolModel) -> Hypothesis:
 
 
 def _whole_class(model: ProtocolModel) -> Hypothesis:
-    """Hypothesis: the model stands for all randomizers of its loss."""
+    """Hypothesis: the model is the class of all randomizers of one local loss."""
     kind = model.local.kind
     requirement = "a model of all randomizers of loss epsilon0"
     return Hypothesis("whole-class", requirement, f"{kind!r} reports", kind == "ldp")
 
 
 class BinaryAllEqual(Theorem):
-    """Exact delta of binary response where all others hold the second value, in the worse direction.
+    """Exact delta of binary response in the worse direction, where all others hold the second value.
 
     The likelihood ratio of the count of lies is monotone, so each direction is one binomial probability and one tail
     (`all_equal_terms`). What is stated errs downward, by what floating point can have added (`binomial_error`).
@@ -289,7 +289,7 @@ def _all_equal_delta(model: ProtocolModel, epsilon: float) -> float:
 
 
 def all_equal_terms(*, epsilon0: float, epsilon: float, users: int) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Gain and loss of both directions where all others agree; each delta is gain less loss.
+    """Gain and loss of both directions where all others agree; each delta is gain minus loss.
 
     docs/theorems.md prints delta_+ and delta_-, for epsilon below an epsilon0 of at most 700. With c = j-1 or m, and R
     the tail outward of c divided by Pr[T = c], both are Pr[T = c] ((1 - p) (1 - e/E) - (e - 1) R), which keeps its

@@ -126,7 +126,7 @@ READERS: tuple[tuple[Callable[[Any], bool], Callable[[Any], _NamedEdges]], ...] 
 
 
 def adjacency(starts: Starts, neighbors: Neighbors, values: NDArray[Any] | None = None) -> Any:
-    """Sparse adjacency matrix of scipy, with ones or given values as entries.
+    """Sparse adjacency matrix of scipy, with entries of 1 or the given values.
 
     One given value per entry of ``neighbors``.
     """

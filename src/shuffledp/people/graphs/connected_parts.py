@@ -23,7 +23,7 @@ _TOGETHER: WeakCache[Graph] = WeakCache(_MOST_CUT)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartDescription(Described):
-    """Description of a connected part, and of how fast walks mix in it.
+    """Description of a connected part, and of the speed at which walks mix in it.
 
     Args:
         first: the person with the least number.
