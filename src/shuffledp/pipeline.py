@@ -137,7 +137,7 @@ class Pipeline:
 
     @property
     def in_numbers(self) -> "Pipeline":
-        """Pipeline with category numbers as input, which attacks choose, in place of categories."""
+        """Pipeline whose input is category numbers instead of categories, for attacks."""
         return replace(self, randomizer=getattr(self.randomizer, "in_numbers", self.randomizer))
 
     def model(self, num_users: int) -> ProtocolModel:

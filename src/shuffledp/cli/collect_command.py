@@ -176,7 +176,7 @@ def fetch(
 def publish_result(
     collection: "Collection", key: "AnalyzerKey", found: "FetchedRelease | ShuffleDPError", ca: Path | None
 ) -> None:
-    """Publish at the mix that shows results: the result, or that nothing was released."""
+    """Publish the result, or the fact that nothing was released, at the mix that shows results."""
     from shuffledp.documents.collections.survey_document import published_document
     from shuffledp.parties.organizer.mix_client import MixClient
     from shuffledp.parties.organizer.mix_survey import publish
@@ -209,7 +209,7 @@ def show_collection(
     registered: bool = False,
     ledger: Path | None = None,
 ) -> None:
-    """Show a collection, and what to do with its files where they were written; or print it as JSON."""
+    """Print a collection as JSON, or as text with the next steps for its files if they were written."""
     from shuffledp.documents.blocks import told
     from shuffledp.documents.collections.collection_document import collection_as_dict, collection_document, next_steps
     from shuffledp.documents.document import Section
@@ -227,7 +227,7 @@ def show_collection(
 
 
 def _looked_up(collection: "Collection") -> "tuple[Block, ...]":
-    """A warning if parties with two host names share a network address, as far as this machine can tell."""
+    """A warning if this machine finds that parties with two host names share a network address."""
     from shuffledp.documents.blocks import Role, told
     from shuffledp.survey.parties import at_one_address
 

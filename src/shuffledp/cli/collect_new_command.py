@@ -216,7 +216,7 @@ def _write(
     *,
     force: bool,
 ) -> "Collection":
-    """Write a collection, and its page if it has an address for one; returns the collection as written.
+    """Write a collection, and its page if ``web`` gives an address; return the collection as written.
 
     With all files in place ``then`` is called; if it fails, there are none.
     """

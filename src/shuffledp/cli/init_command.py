@@ -228,7 +228,7 @@ def init(
 
 
 def _note(output: Path, wanted: _Wanted, asked: "Sequence[Asked]", found: "Sequence[Found]") -> None:
-    """Write to standard error what was read from the table, and what is still to be set."""
+    """Write notes to standard error: facts read from the table, and values still to be set."""
     from shuffledp.documents.flow_document import (
         categories_were_read,
         lists_as_categories,

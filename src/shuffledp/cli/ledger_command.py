@@ -197,7 +197,7 @@ def reserving(ledger: Path | None, population: str = "") -> "Iterator[Callable[[
 
 
 def require_real(ledger: LedgerPath, seed: int | None) -> None:
-    """Refuse a seeded run beside a ledger, which counts real releases alone."""
+    """Refuse a seeded run with a ledger, since a ledger counts only real releases."""
     if ledger is not None and seed is not None:
         raise InvalidParameterError("--seed must be left out beside --ledger: a seeded run promises nothing.")
 

@@ -326,7 +326,7 @@ def _require_apart(inputs: Sequence[Path], output: Path) -> None:
 
 
 def _require_parquet(output: Path) -> None:
-    """Refuse an output with the ending of another format than Parquet."""
+    """Refuse an output whose name has the ending of a format other than Parquet."""
     if output.suffix.lower() not in ("", ".parquet", ".pq"):
         raise InvalidParameterError(
             "output must be the name of a Parquet file, such as reports.parquet: reports and views are written in no "

@@ -148,7 +148,7 @@ def new(
 
 
 def _of_kit(at: AtMixes, through: ThroughMix, kit: Path) -> tuple[AtMixes, ThroughMix]:
-    """Options of a survey at the mix of a kit, with its relay and whoever serves its page."""
+    """Options of a survey at the mix of a kit, with its relay and the server of its page."""
     from shuffledp.parties.kit.folders import parties_of
     from shuffledp.parties.kit.party_roles import PAGE
 
@@ -191,7 +191,7 @@ def _new_at_mix(
     asking: Asking,
     promising: Promising,
 ) -> None:
-    """Make a survey, register it at a mix, and say what to do next."""
+    """Make a survey, register it at a mix, and print the next steps."""
     from shuffledp.core.instants import end_of_day
     from shuffledp.documents.collections.survey_document import new_mix_steps
     from shuffledp.parties.issuer.invitations import read_people

@@ -1,4 +1,4 @@
-"""The commands about tokens: `tokens issue` makes an invitation for each person, `tokens replace` makes new ones."""
+"""The commands about tokens: `tokens issue` makes invitations, and `tokens replace` renews them."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -147,7 +147,7 @@ def _require_different(column: str | None, named: Sequence[NameFacts]) -> None:
 
 @contextmanager
 def _watched(session: Any, watch: Watch, steps: Sequence[str]) -> Iterator[None]:
-    """Context in which ``watch`` is told the number of finished tasks in each Spark stage.
+    """Context in which ``watch`` receives the number of finished tasks in each Spark stage.
 
     Nothing is told about a remote session, which has no such numbers.
     """

@@ -29,7 +29,7 @@ Task = Callable[[Batches], Iterator[pa.RecordBatch]]
 
 
 def of_shares(job: Job) -> Task:
-    """Spark task that runs the job's stage on shares given by number; blocks come first, other results after.
+    """Spark task that runs the job's stage on shares given by number: first blocks, then other results.
 
     The other results are in one more part.
     """

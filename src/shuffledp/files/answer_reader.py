@@ -128,7 +128,7 @@ class AnswerReader:
         return found
 
     def lists(self, place: int, length: int, wanted: str, fits: Callable[[NDArray[np.float64]], Any]) -> Read:
-        """Lists of numbers, shape (rows, length), checked by ``fits``; ``wanted`` says in words which lists fit."""
+        """Lists of numbers, shape (rows, length), checked by ``fits``; ``wanted`` describes valid lists."""
         part: _Lists = self._part(_Lists, place, length, wanted)
         return part.read(self._batch[place], self.received, fits)
 

@@ -190,14 +190,14 @@ def looked_through(answers: Path, columns: Sequence[str], *, beside: Sequence[st
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """Fewest people of a table that a task takes, in any private column and in any region."""
+    """Fewest answers that a task takes from a table: in any private column, and in any region."""
 
     people: int
     of_region: int
 
 
 def fit_of(task: Task, answers: Path) -> Fit:
-    """Fewest people of a table that a task takes, read as in a run but without randomizing.
+    """Fewest answers that a task takes from a table, read as in a run but without randomizing.
 
     Raises:
         InputDataError: for answers or public columns that do not fit the task.

@@ -76,7 +76,7 @@ class Part(Described):
         return Rows.of_file(path, file)
 
     def require(self, folder: Path, sha256: str, rows: int) -> None:
-        """Refuse a file with another digest or number of rows than listed."""
+        """Refuse a file unless its digest and its number of rows are as listed."""
         if (sha256, rows) != (self.sha256, self.rows):
             raise InputDataError(
                 f"{folder / self.name} must be the part that {folder / _MARK} lists; it is another file."

@@ -64,7 +64,7 @@ def read_table(
     present: Sequence[str] = (),
     progress: Progress | None = None,
 ) -> Iterator[pa.RecordBatch]:
-    """Batches as in `shuffledp.files.reading.read_batches`, from one file or several, of which some may be empty.
+    """Batches as in `shuffledp.files.reading.read_batches`, from one or more files, even empty files.
 
     Raises:
         InvalidParameterError: if there is no such file, or it may not be read.

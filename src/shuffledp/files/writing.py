@@ -323,7 +323,7 @@ def _write_estimates(path: Path, rows: Iterable[dict[str, Any]], places: Sequenc
 
 
 def _write_places(outcome: ColumnOutcome, folder: Path) -> tuple[str, ...]:
-    """Write a table of each person's place, if no public column tells it; returns the names of files."""
+    """Write a table of each person's place, if no public column holds it; return the names of files."""
     regions, of_slot = outcome.regions, None if outcome.shuffle_result is None else outcome.shuffle_result.of_slot
     if regions is None or of_slot is None:
         return ()

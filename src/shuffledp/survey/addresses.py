@@ -22,7 +22,7 @@ LOCAL = "localhost"  # one spelling for all names of the caller's own machine
 
 
 def check_address(in_network: bool = False, /, **named: str) -> None:
-    """Refuse an address that devices could not trust or not find.
+    """Refuse an address that devices cannot trust or cannot find.
 
     Args:
         in_network: take http at an address of a local network, too.

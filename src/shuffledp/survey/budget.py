@@ -146,7 +146,7 @@ def composed_with(
     *,
     largest_group: int = 0,
 ) -> Statements:
-    """The statements of a release, composed with those of earlier releases about the same people.
+    """The statements of a release, composed with statements of earlier releases about the same people.
 
     The statements are those of the release, headline first, and what is about devices, ``models`` the protocols of its
     columns; ``largest_group`` is 0 if it has no groups. Without earlier releases nothing changes; else it is as

@@ -255,7 +255,7 @@ class Collection(Described):
         return min((float(people) for people in planned if people is not None), default=math.inf)
 
     def promised(self) -> "tuple[PrivacyStatement, ...]":
-        """Guarantees of the smallest batch, for this collection alone; empty where they depend on who answers.
+        """Guarantees of the smallest batch, for this collection alone; empty if they depend on participants.
 
         Where members pass reports on it is of all of them, none of whom is away. More reports than the smallest batch
         never hurt.
@@ -274,7 +274,7 @@ class Collection(Described):
 
     @property
     def trust(self) -> tuple[Trust, ...]:
-        """Trust that people need besides the shuffle, for the transport and for the page."""
+        """Trust that people need beyond trust in the shuffle, such as in the transport or the page."""
         return trust_of(self)
 
     @property
@@ -294,7 +294,7 @@ class Collection(Described):
 
     @property
     def one_operator(self) -> tuple[str, ...]:
-        """Roles that share an operator, as far as addresses tell: parties on the host of another party."""
+        """Roles that seem to share an operator, since their parties have the same host."""
         return one_operator_of(self)
 
     def named(self, role: str, *, known_by: str = "") -> str:
@@ -319,7 +319,7 @@ class Collection(Described):
         return Provenance(parties=self.parties(), trust=self.trust, demonstration=self.demonstration)
 
     def to_dict(self) -> dict[str, Any]:
-        """All keys of the file, except those at their default."""
+        """All keys of the file, except keys with their default value."""
         every = super(Collection, self).to_dict() | {"task": self.task.to_dict()} | solved_models(self.task)
         return {key: value for key, value in every.items() if key not in _UNSAID or value != _UNSAID[key]}
 

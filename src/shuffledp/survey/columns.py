@@ -119,14 +119,16 @@ class ReleaseSection(Section):
             one_line(contact=self.contact)
 
     def to_dict(self) -> dict[str, Any]:
-        """All keys of the table; without ``contact`` and ``compare`` where there is none."""
+        """All keys of the table; ``contact`` and ``compare`` only if they are set."""
         table = without_none(super(ReleaseSection, self).to_dict(), "contact")
         return {key: value for key, value in table.items() if value or key != "compare"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Column(Described):
-    """A private column with all that its task fixes; ``part_of`` is the SHA-256 of a task with several columns.
+    """A private column with everything that its task fixes.
+
+    ``part_of`` is the SHA-256 of a task with several columns.
 
     Two ``columns`` whose answers are randomized jointly count as one, whose ``value`` is both their names.
 
@@ -214,7 +216,7 @@ class Column(Described):
         return tuple(kind for kind, does in fits.items() if does)
 
     def _check_columns(self) -> None:
-        """Refuse another number of private columns than the randomizer takes."""
+        """Require the number of private columns that the randomizer takes."""
         if self.columns and self.value != joint_name(self.columns):
             raise invalid(f"{joint_name(self.columns)!r}, both names", value=self.value)
         self.randomizer.require_columns(self.inputs)
@@ -320,7 +322,7 @@ class Column(Described):
 
     @property
     def attached(self) -> tuple[str, ...]:
-        """Columns that travel with each report: the public ones if the shuffler keeps them, or the row's number."""
+        """Columns sent with each report: public columns if the shuffler keeps them, or the row's number."""
         return self.shuffler.attached(self.public)
 
     @property

@@ -56,7 +56,7 @@ class ColumnComparisons:
 def inside(
     columns: Sequence[ReleasedNumbers], kinds: Iterable[Compared], *, level: float, targets: Sequence[str] = ()
 ) -> tuple[ColumnComparisons, ...]:
-    """Comparisons inside a release, of these kinds where they fit; one entry for each column.
+    """Comparisons inside a release, of all given kinds that fit a column; one entry for each column.
 
     Args:
         columns: released numbers of each private column.
@@ -82,7 +82,7 @@ def apart(
     targets: Sequence[str] = (),
     same_people: bool = False,
 ) -> tuple[ColumnComparisons, ...]:
-    """Differences of one release less another, for private columns with the same name in both.
+    """Differences between two releases, first minus second, for columns with the same name in both.
 
     Raises:
         InvalidParameterError: if no column is in both, or one of another kind.
@@ -104,7 +104,7 @@ def apart(
 
 
 def _contrast(numbers: ReleasedNumbers, kind: Compared, targets: Sequence[str]) -> Contrast | None:
-    """Pairs that one kind of comparison is about; None for regions where there are fewer than two."""
+    """Pairs to compare for one kind of comparison; None for regions if there are fewer than two."""
     if kind is Compared.OPTIONS:
         return within(numbers.among or numbers.estimate, targets or numbers.column.randomizer.offered)
     places = numbers.places

@@ -1,4 +1,4 @@
-"""The flow of the data: people in, reports refused, reports out, and remarks on how reports came."""
+"""Counts of a release's people and reports, refused reports included, and the origin of reports."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -62,7 +62,7 @@ class Collected(Described):
         }
 
     def to_dict(self) -> dict[str, Any]:
-        """The counts; ``tests`` is left out where there was none."""
+        """The counts; ``tests`` is left out if there was no test report."""
         written = super(Collected, self).to_dict()
         return written if self.tests else {name: count for name, count in written.items() if name != "tests"}
 
@@ -80,7 +80,7 @@ class Collected(Described):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataFlow(Described):
-    """Counts of the people who went in and of the reports that came out.
+    """Counts of received rows or reports, missing answers, and released reports.
 
     Args:
         received: rows in the input, or reports that a service received; None for a stage that saw neither.
@@ -126,6 +126,6 @@ class Provenance:
 
 
 def said_of_one_operator(statements: Sequence[PrivacyStatement], who: str = _ONE_OPERATOR) -> str:
-    """Warning about one operator of several parties: what it could do, and what protection remains."""
+    """Warning that one operator runs several parties, with the protection that remains."""
     left = [each.sentence_of(each.guarantee) for each in statements if each.guarantee.type == LocalDP.type]
     return " ".join([who, *(f"Whatever operators do, the chance on each device leaves this: {each}" for each in left)])

@@ -1,4 +1,4 @@
-"""Earlier releases about the same people: read, checked, and matched with what a task names.
+"""Earlier releases about the same people: read, checked, and matched with the task's list of them.
 
 `statement_file` says which files are believed. A file covers its own release and the earlier ones that its statements
 count; what each of them takes is then counted

@@ -1,4 +1,4 @@
-"""A question that is asked only after one answer to an earlier question; everybody else's report says "(not asked)"."""
+"""A question asked only after a certain earlier answer; all other people report "(not asked)"."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -140,7 +140,7 @@ class FollowUp(Section):
 
 
 def _parts(text: str, earlier: Sequence[Block]) -> tuple[str, str]:
-    """Question and answer in a text such as "smokes = yes"; two empty texts where there is none.
+    """Question and answer in a text such as "smokes = yes"; two empty texts without a "=".
 
     Question and answer may hold "=" themselves.
     """

@@ -174,7 +174,7 @@ class ColumnOutcome(WithFiles):
 
     @property
     def how_answered(self) -> tuple[str, ...]:
-        """Warnings about how reports came: from a demonstration, or to parties with one operator."""
+        """Warnings about the origin of reports: a demonstration, or parties with one operator."""
         trust = self.release.statements[0].trust
         played = () if Trust.HOSTS_APART in trust and Trust.OPERATOR not in trust else self.model.local.played_by_one
         shown = (*((DEMONSTRATION,) if self.demonstration else ()), *played)

@@ -182,7 +182,7 @@ def _possible(statistic: str, num_reports: int, local: LocalModel) -> tuple[floa
 def _estimate(
     statistic: str, rows: Sequence[Mapping[str, Any]], num_reports: int, possible: tuple[float, float] | None
 ) -> Estimate:
-    """Estimate from rows of a file, with the rows' own intervals where these are not normal ones."""
+    """Estimate from rows of a file; intervals that are not normal are taken from the rows."""
     found = {
         key: np.array([row[key] for row in rows], dtype=np.float64)
         for key in ("estimate", "standard_error", "lower", "upper")

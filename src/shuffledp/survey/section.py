@@ -66,7 +66,7 @@ class OutOfRange(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Circumstances:
-    """Facts from the rest of a task that a protocol depends on; None for unknown people or gamma."""
+    """Facts in other sections of a task that a protocol depends on; None for unknown people or gamma."""
 
     num_users: int | None
     imperfection: float | None

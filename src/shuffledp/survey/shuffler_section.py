@@ -166,7 +166,7 @@ class ShufflerSection(Section):
 
     @property
     def gamma(self) -> float | None:
-        """Imperfection gamma that the shuffle promises; 0 for a uniform shuffle, None where nothing is promised."""
+        """Imperfection gamma that the shuffle promises; 0 for a uniform shuffle, None without a promise."""
         return None
 
     @property
@@ -216,7 +216,7 @@ class ShufflerSection(Section):
         return self.shuffler(cast(Any, around))
 
     def with_dummies_of(self, column: "Column", shuffler: Shuffler) -> Shuffler:
-        """Shuffler of the section whose dummies, if any, come from another column's randomizer."""
+        """Shuffler of the section; dummies, in shuffles that add any, come from another column's randomizer."""
         del column
         return shuffler
 
@@ -262,7 +262,7 @@ class ShufflerSection(Section):
         return TASK_KINDS[self.kind].keeps_public
 
     def attached(self, public: tuple[str, ...]) -> tuple[str, ...]:
-        """Columns that travel with each report: ``public`` if the shuffler keeps them, or the row's number."""
+        """Columns sent with each report: ``public`` if the shuffler keeps them, or the row's number."""
         if self.keeps_public:
             return public
         return () if self.num_rows is None else (ROW,)
@@ -282,7 +282,7 @@ class ShufflerSection(Section):
 
 
 class PlainSection(ShufflerSection):
-    """Family of the shufflers that need nothing but the reports."""
+    """Family of the shufflers that need only the reports."""
 
     __slots__ = ()
     of_rows: ClassVar[tuple[str, ...]] = ()  # keys that hold a number for each row of the input

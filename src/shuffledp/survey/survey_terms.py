@@ -1,4 +1,4 @@
-"""Terms of a survey as its organizer knows them: questions, people, and how much an answer may tell."""
+"""Terms of a survey as its organizer knows them: questions, people, and the privacy loss of answers."""
 
 import json
 import math

@@ -52,7 +52,7 @@ class ValueSection(Section):
         check_wording(self.question)
 
     def to_dict(self) -> dict[str, Any]:
-        """Keys of the block, defaults included; without question, condition and missing where it has none."""
+        """Keys of the block, defaults included; question, condition and ``missing`` only if they are set."""
         table = as_columns(super(ValueSection, self).to_dict(), "column")
         for key in ("question", "after", "missing"):
             table = without_none(table, key)
@@ -218,7 +218,7 @@ class Task:
 
     @property
     def public(self) -> tuple[str, ...]:
-        """Public columns that travel with each private column, if the shuffler keeps them."""
+        """Public columns sent with each private column, if the shuffler keeps them."""
         return self.written.public
 
     @property
@@ -265,7 +265,7 @@ class Task:
 
     @property
     def messages(self) -> tuple[Pool, ...]:
-        """The pool of each message that one person sends, in their order."""
+        """The pool of each message of a person, in the order of the messages."""
         return tuple(pool for pool in self.pools for _ in range(pool.messages))
 
     @property

@@ -317,7 +317,7 @@ def audit_task(
 
 
 def _tracers_of(task: Task) -> Callable[..., Any] | None:
-    """Audit of the task's shuffle by tracers (reports that can be followed); None where its family has none."""
+    """Audit of the task's shuffle by tracers (reports that can be followed); None if no game has tracers."""
     family = family_of(task.shuffler.kind, task.shuffler)
     games = () if family is None else family.games()
     return next((game.follow for game in games if game.follows), None)

@@ -1,4 +1,4 @@
-"""Trust that people need in the parties of a collection, as far as its addresses and keys tell."""
+"""Trust that people need in the parties of a collection, derived from its addresses and keys."""
 
 import math
 from typing import TYPE_CHECKING
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def trust_of(collection: "Collection") -> tuple[Trust, ...]:
-    """Trust that people need besides the shuffle, for the transport and for the page.
+    """Trust that people need beyond trust in the shuffle, such as in the transport or the page.
 
     Always that people answer once, by tokens or not. Besides, where the collection has them: reports that hide nothing
     but by the shuffle, whoever serves the page, the maker of ready-made tokens, a shuffler that gives the tokens, a
@@ -42,7 +42,7 @@ def is_read_together(collection: "Collection") -> bool:
 
 
 def one_operator_of(collection: "Collection") -> tuple[str, ...]:
-    """Roles that share an operator, as far as addresses tell: parties on the host of another party.
+    """Roles that seem to share an operator, since their parties have the same host.
 
     Whoever serves the page is not among them: that one is named, and trusted, by itself; nor is a shuffler that gives
     the tokens and can read nothing, which is named for both. A local collection has one operator, who has said so.

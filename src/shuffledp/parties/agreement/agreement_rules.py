@@ -12,7 +12,7 @@ from shuffledp.survey import Collection
 
 
 class Reason(IntEnum):
-    """Reason for which an agreement releases nothing."""
+    """Reason why an agreement ends without a release."""
 
     NONE = 0
     TOO_FEW = 1  # of fewer people than are needed do all hosts have every share
@@ -55,7 +55,7 @@ class AgreementRules:
         return range(len(self.keys))
 
     def judged(self, sets: Sequence[Sequence[bytes]]) -> Refusal | list[bytes]:
-        """Digests of the complete sets (those that all hosts have), ascending; a refusal if there are too few."""
+        """Digests, ascending, of the sets that all hosts have; a refusal if these sets are too few."""
         having = Counter(chain.from_iterable(sets))
         complete = sorted(each for each, count in having.items() if count == len(sets))
         return Refusal(Reason.TOO_FEW) if len(complete) < self.needed else complete

@@ -149,7 +149,7 @@ def _config(endpoint: Endpoint) -> uvicorn.Config:
 
 
 def run(service: Coroutine[Any, Any, Result], *, speaks_tls: bool = False) -> Result:
-    """Result of a service's run in uvloop, where it is installed.
+    """Run a service to its end, in uvloop if it is installed, and return the service's result.
 
     A service that speaks TLS itself keeps the loop of Python, which lets it close connections during the handshake.
     """

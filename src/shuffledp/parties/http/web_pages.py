@@ -108,7 +108,7 @@ class WithPages:
 
 
 def _permission(origin: str, is_authorized: bool) -> Response:
-    """Answer to a browser's preflight request; it allows the authorization header where there are tokens."""
+    """Answer to a browser's preflight request; with tokens, it allows the authorization header."""
     allowed = {
         "access-control-allow-origin": origin,
         "access-control-allow-methods": "POST",

@@ -1,4 +1,4 @@
-"""Invitations: one secret for each invited person, known to the issuer as a digest, good for one signed token.
+"""Invitations: a secret for each invited person, for one signed token; the issuer has its digest.
 
 Their maker (`new_invitations`) gives each person one file, and the issuer the sorted digests. A ready-made
 invitation holds the token itself; its maker can link the token to the person.

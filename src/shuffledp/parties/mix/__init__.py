@@ -1,4 +1,4 @@
-"""Mix host: shuffles the answers of collections that others register, hands them over, and forgets them.
+"""Mix host: shuffles the answers of registered collections, hands the answers over, and forgets them.
 
 In reading order: `mix_config` (what an operator writes), `registration_rules` and `page_inspection` (which collections
 it takes), `mix_folder` (what it keeps), `mix_host` (all collections, at work), `mix_app` (its addresses), `run_mix`.

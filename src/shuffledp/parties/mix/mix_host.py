@@ -109,7 +109,7 @@ class MixHost:
         return self._pages.get((host, path))
 
     def has_host(self, host: str) -> bool:
-        """Whether a host name belongs to a page, and so serves nothing else."""
+        """Whether a host name is reserved for the page of a collection."""
         return self.terms.pages == "origin" and host.endswith(f".{self.terms.url.partition('://')[2]}")
 
     async def _take(self, registered: Registered) -> None:

@@ -77,7 +77,7 @@ def id_of(content: bytes) -> bytes:
 
 
 def inspected(content: bytes) -> Inspected:
-    """Findings about a file, as the process of an `Inspector` answers."""
+    """Findings about a file, computed in the process of an `Inspector`."""
     try:
         collection = collection_in(content)
         told = tuple(each.sentence_of(each.guarantee) for each in collection.promised() if each.kind.promises)

@@ -34,7 +34,7 @@ _FRONT = "survey"
 
 
 def network_address() -> str:
-    """Address of this machine in its network, as far as the system tells.
+    """Address of this machine in its network, if the system knows the address.
 
     Raises:
         InvalidParameterError: if it has none but its own.

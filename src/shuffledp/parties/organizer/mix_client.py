@@ -140,7 +140,7 @@ class MixClient:
             raise RemoteProtocolError(f"{self.url} must answer by a list of invitations; it did not.") from None
 
     def close(self, collection: Collection, analyst: AnalyzerKey) -> None:
-        """Close a collection before its date, as its analyst.
+        """Close a collection before its date, by a request of its analyst.
 
         Raises:
             RemoteProtocolError: if the mix refuses.

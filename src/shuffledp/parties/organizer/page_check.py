@@ -68,7 +68,7 @@ def check_page(page: WebPage, client: httpx.Client) -> Collection | None:
 
 
 def _asks_nothing(content: bytes) -> bool:
-    """Whether nobody can answer at a page, since it has nothing but text, tables and styles."""
+    """Whether a page has only text, tables and styles, so that people cannot answer there."""
     looking = _Static()
     looking.feed(content.decode("utf-8", errors="replace"))
     looking.close()

@@ -48,7 +48,7 @@ class Mixes:
 
     @property
     def latest_close(self) -> str:
-        """Closing time of a collection that names none: in a week, or as late as all mixes allow."""
+        """Default closing time of a collection: in a week, or earlier if a mix allows only less time."""
         return written(datetime.now(UTC) + min(timedelta(days=_DAYS_OPEN), self._longest - _SLACK))
 
     @property

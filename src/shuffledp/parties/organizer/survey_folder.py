@@ -49,7 +49,7 @@ class SurveyFolder:
 
     @property
     def code_file(self) -> Path:
-        """Link to the page as a QR code."""
+        """File with the QR code of the page's link."""
         return self.collection_file.with_suffix(".svg")
 
     @property

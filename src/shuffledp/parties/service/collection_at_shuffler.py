@@ -209,7 +209,7 @@ class CollectionAtShuffler:
             await self._queue.do(self._store.try_to_store)
 
     async def stop_intake(self) -> None:
-        """Close the collection before its date, on the disk when this returns; `run` does the rest.
+        """Close the collection before its date, on the disk when this returns; `run` then goes on.
 
         Raises:
             StorageError: if the disk did not take the phase; then the collection stays open.

@@ -73,7 +73,7 @@ class LocalIntake:
 
 
 class _Entrance:
-    """Entrance of plain reports into one collection."""
+    """Receiver of plain reports for one collection."""
 
     def __init__(self, at_shuffler: CollectionAtShuffler) -> None:
         self._at_shuffler, self._known = at_shuffler, dict[bytes, UploadRequest]()

@@ -169,7 +169,7 @@ class ReportStore(Database):
         return results
 
     def _store_new(self, given: Sequence[_Given]) -> bool:
-        """Whether all submissions are new and now stored; if not, nothing is stored."""
+        """Store all submissions if all are new, otherwise none; return whether they are stored."""
         with suppress(_NotNew), self.transaction():
             if self._insert(given) < sum(len(rows) + (token is not None) for rows, _, token in given):
                 raise _NotNew

@@ -87,7 +87,7 @@ class ShareStore(ReportStore):
                 self.run("INSERT INTO agreement VALUES(0, ?, ?)", named, bytes([after.refusal.reason]))
 
     def keep(self, collection_id: bytes, complete: Collection[bytes]) -> None:
-        """Destroy the shares of all sets except the complete ones, given by their digests."""
+        """Destroy the shares of all incomplete sets; ``complete`` has the digests of the complete sets."""
         wanted, kept = frozenset(complete), 0
         with self.transaction():
             for set_id, digests in self.rows("SELECT id, digests FROM sets"):
@@ -115,7 +115,7 @@ class ShareStore(ReportStore):
     # ---- the end ----------------------------------------------------------------------------------------------------
 
     def end(self, phase: Phase, sign: Sign) -> None:
-        """End the collection as any store does, and forget which shares belonged together."""
+        """End the collection as `ReportStore.end` does, and forget which shares belonged together."""
         self.run("DELETE FROM sets")
         super().end(phase, sign)
 

@@ -114,7 +114,7 @@ def shuffler_app(
 
 
 def status_response(told: Mapping[str, object]) -> Response:
-    """Status response of a collection, padded so that its length tells less."""
+    """Status response of a collection, padded so that its length reveals less."""
     text = json.dumps(told)
     return ok_response(text.ljust(-(-len(text) // _LENGTH_OF_STATUS) * _LENGTH_OF_STATUS).encode(), "application/json")
 

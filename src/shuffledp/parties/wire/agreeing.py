@@ -55,7 +55,7 @@ def set_digest(collection_id: bytes, set_id: bytes) -> bytes:
 
 
 def complete_digest(collection_id: bytes, digests: Iterable[bytes]) -> bytes:
-    """Digest of the complete sets (those that all hosts have), from their digests in any order."""
+    """Joint digest of the sets that all hosts have, from the sets' digests in any order."""
     return hashlib.sha256(_COMPLETE + collection_id + b"".join(sorted(digests))).digest()
 
 

@@ -32,7 +32,7 @@ Id = Annotated[bytes, Fixed(ID_BYTES)]
 
 
 class ReportError(IntEnum):
-    """Reason for the refusal of a submission: codes up to 127 are those of DAP, higher codes are our own."""
+    """Reason for the refusal of a submission: DAP defines the codes up to 127, we define higher codes."""
 
     BATCH_COLLECTED = 1  # the batch of the submission has left the shuffler
     REPORT_REPLAYED = 2  # a report in it is already stored with another submission

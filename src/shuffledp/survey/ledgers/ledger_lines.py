@@ -58,7 +58,7 @@ class Charge(Described):
         return Charge(squared=self.squared - part.squared, remainder=self.remainder - part.remainder)
 
     def capped(self, most: "Charge") -> "Charge":
-        """This charge if both of its numbers are within those of the other charge, else the other charge."""
+        """This charge if ``most`` is at least as large in both numbers, else ``most``."""
         if self.squared <= most.squared and self.remainder <= most.remainder:
             return self
         return most
@@ -112,7 +112,7 @@ class LedgerTerms(Described):
 
     @property
     def budget(self) -> Charge:
-        """Budget that guarantees the cap: a fiftieth of delta for remainders, the rest for squared losses."""
+        """Budget that guarantees the cap: 1/50 of delta for remainders, the other 49/50 for squared losses."""
         remainders = self.delta * _SHARE_OF_REMAINDERS
         return Charge(
             squared=math.floor(squares_within(self.cap, remainders, delta=self.delta) * UNIT),

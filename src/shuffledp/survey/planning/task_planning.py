@@ -269,7 +269,7 @@ def _at_loss(section: Question, epsilon0: float) -> LocalModel:
 
 
 def planned_people(task: Task, num_users: int | None, around: Around | None = None) -> int:
-    """Planned number of people: in the groups, strata or graph, else as given or as the task expects."""
+    """Planned number of people: of the groups, strata or graph, else as given, else as the task expects."""
     if around is not None:
         people = people_around(around)
         if num_users not in (None, people):

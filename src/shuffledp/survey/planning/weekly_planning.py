@@ -268,7 +268,7 @@ def _differing(column: Column) -> int:
 
 
 def _loss(columns: tuple[Column, ...], num_users: int, num_weeks: int) -> float:
-    """Loss of all weeks together; infinity where it is not known."""
+    """Loss of all weeks together; infinity if unknown."""
     try:
         return epsilon_of(_together(columns, num_users, num_weeks).guarantee)
     except UnsupportedModelError:

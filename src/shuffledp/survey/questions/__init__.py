@@ -1,4 +1,4 @@
-"""Questions: what people answer in a private column, one module for each type.
+"""Types of questions that people answer in a private column, one module for each type.
 
 To be read in this order: `question` (what all have in common), `single_choice`, `number`, `bins`, `pairs`, `vector`,
 `multi_select`, and `question_kinds`, the registry. A new type is a module beside these, and a line there.

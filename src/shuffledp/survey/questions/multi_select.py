@@ -36,7 +36,7 @@ _REPORTS_OF_OPTION = 20  # expected, of the fewest people: then hardly ever is n
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MultiSelect(Question):
-    """Choice of all options that apply, of which a device keeps ``at_most``.
+    """Choice of all options that apply; a device keeps at most ``at_most`` options.
 
     A person's ticks are one text (``"car;bus"``) or list in the private column, or truth values in ``option_columns``.
     """
@@ -137,12 +137,12 @@ class MultiSelect(Question):
 
     @property
     def num_options(self) -> int:
-        """Number of options, with those for people who did not answer or were not asked."""
+        """Number of options, including options for people who did not answer or were not asked."""
         return len(self.targets)
 
     @property
     def targets(self) -> tuple[str, ...]:
-        """Options, with further ones for people who did not answer or were not asked."""
+        """Options, including further options for people who did not answer or were not asked."""
         return (*self.options, *[MISSING_CATEGORY] * self.missing_category, *[NOT_ASKED] * self.follow_up)
 
     @property

@@ -1,4 +1,4 @@
-"""Base of the questions of a task: what people answer, with the randomizer that their answers go through.
+"""Base class of a task's questions, each with the randomizer of its answers.
 
 A question is a value: how its answers are read, which randomizers fit, what is estimated, and how the page for
 respondents, the planner and a first task file ask for it. Each type is a module beside this one, and a line of
@@ -160,7 +160,7 @@ class Question(Section):
 
     @property
     def read_from(self) -> tuple[str, ...]:
-        """Columns of the input with the answers, in place of the private column; empty for the column itself."""
+        """Input columns that hold the answers in place of the private column; usually empty."""
         return ()
 
     def in_place_of_missing(self, values: NDArray[Any], missing: NDArray[np.bool_]) -> NDArray[Any]:
@@ -204,7 +204,7 @@ class Question(Section):
         return ""
 
     def require_columns(self, columns: Sequence[str]) -> None:
-        """Refuse another number of private columns than the question is about."""
+        """Require the number of private columns that the question is about."""
         if len(columns) != self.num_columns:
             lists = "two lists, one for each of the columns" if self.num_columns == 1 else "one list for the column"
             raise InvalidParameterError(
@@ -284,7 +284,7 @@ class Question(Section):
 
 
 class CategoryQuestion(Question):
-    """Base of the questions whose answers become categories, whose frequencies are estimated.
+    """Base class of the questions that estimate frequencies of categories.
 
     ``missing_category``, whether a missing answer is one more category, is set by the task's ``missing = "category"``.
     """
@@ -301,12 +301,12 @@ class CategoryQuestion(Question):
 
     @property
     def domain_size(self) -> int:
-        """Number of categories, with the one for people who did not answer."""
+        """Number of categories, including the category for people who did not answer."""
         return len(self.targets)
 
     @property
     def targets(self) -> tuple[str, ...]:
-        """Names of the categories, with further ones for people who did not answer or were not asked."""
+        """Names of the categories, including names for people who did not answer or were not asked."""
         return (*self.names, *[MISSING_CATEGORY] * self.missing_category, *[NOT_ASKED] * self.follow_up)
 
     def require_known_sums(self) -> None:

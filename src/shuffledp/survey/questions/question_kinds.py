@@ -115,7 +115,7 @@ def with_question(title: str, data: Table) -> Table:
 
 
 def as_written(table: Table, section: "Question | type[Question]") -> dict[str, Any]:
-    """Inverse of `with_question`: a table with its section under the name in the task file."""
+    """Table with its question's section under the key of the task file, the inverse of `with_question`."""
     found = {section.key if key == "randomizer" else key: value for key, value in table.items()}
     if section.beside is None:
         return found

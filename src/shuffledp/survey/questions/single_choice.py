@@ -46,7 +46,7 @@ class SingleChoice(CategoryQuestion):
         return FrequencyAnalyzer(level=level)
 
     def plan(self, protocol: ProtocolModel, *, delta: float, alone: bool) -> FamilyPlan | None:
-        """Plan of a blanket of random messages, where it errs far less at the same central loss; else None."""
+        """Plan of a blanket of random messages, if its errors are far smaller at the same central loss."""
         if alone:
             return None
         from shuffledp.planning.blanket_plan import better_blanket
