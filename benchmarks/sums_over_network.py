@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from shuffledp.files.devices import Sent
+from shuffledp.files.devices import DeviceReports
 from shuffledp.parties.service.demonstration import demonstration
 from shuffledp.survey import Task
 
@@ -38,7 +38,7 @@ def main(people: int = PEOPLE, kind: str = "number") -> None:
     def told(step: str) -> None:
         print(f"{step:<24} {time.perf_counter() - began:7.1f} s", flush=True)
 
-    sent = Sent(reports=(model.randomizer().randomize(values),), public=None, left_out=0)
+    sent = DeviceReports(reports=(model.randomizer().randomize(values),), public=None, left_out=0)
     told(f"{people:,} x {model.num_messages} shares")
     with tempfile.TemporaryDirectory() as place, demonstration(task, Path(place), crowd=people) as parties:
         parties.send(sent, progress=lambda _done, _of: None)

@@ -13,10 +13,10 @@ from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.estimates import Estimate
 from shuffledp.core.flow import DISTINCT_LABELS, Analyzer, Randomizer, Reports, Shuffler, Summary, View
 from shuffledp.core.local_models import LocalModel, ProtocolModel
-from shuffledp.core.shown import Saved
 from shuffledp.core.statement_terms import Trust, Withdrawal
 from shuffledp.core.statements import PrivacyStatement, Statements
 from shuffledp.core.table import Table
+from shuffledp.core.upward_calls import Saved
 from shuffledp.randomness.sources import RandomSource, resolve_source
 
 _MOST_LINES = 12  # of a release that is printed

@@ -16,7 +16,7 @@ from typing import TypeGuard
 
 import pytest
 
-from shuffledp.core.shown import ABOVE, above
+from shuffledp.core.upward_calls import ABOVE, above
 from shuffledp.protocols import FAMILIES
 
 ROOT = Path(__file__).parents[2]
@@ -27,7 +27,7 @@ MAX_ROOM_LINES = 6000  # a room is a folder without the folders in it: what a re
 FACES = ("__init__.py", "__main__.py", "_version.py", "testing.py", "/family.py")
 MAX_FUNCTION_LINES = 60
 # The only files that name what lies above them, in texts: where models of all kinds live, and who shows values.
-MAY_NAME_ABOVE = {"core/described.py", "core/shown.py"}
+MAY_NAME_ABOVE = {"core/described.py", "core/upward_calls.py"}
 
 
 @dataclass(frozen=True)
@@ -610,7 +610,7 @@ BROKEN = [
 KEPT = [
     (names_no_family, "parties/relay/terms.py", "from shuffledp.protocols.network.people import overlays"),
     (names_no_family, "protocols/strata/survey/keys.py", "from shuffledp.protocols.strata import Strata"),
-    (names_nothing_above, "core/shown.py", 'ABOVE = "shuffledp.documents.page"'),
+    (names_nothing_above, "core/upward_calls.py", 'ABOVE = "shuffledp.documents.page"'),
     (names_nothing_above, "documents/page.py", 'FOLDER = "shuffledp.documents"'),
     (has_its_place, "__init__.py", ""),
     (has_its_place, "protocols/d_sigma/theorems/meehan22.py", ""),

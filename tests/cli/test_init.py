@@ -10,7 +10,7 @@ import pytest
 
 from cli.running import refused, shuffledp, write_csv
 from shuffledp.survey import Task
-from shuffledp.survey.task_templates import Asked, columns_and_lists, form_of, task_text, titles
+from shuffledp.survey.task_templates import FirstQuestion, columns_and_lists, form_of, task_text, titles
 
 KINDS = tuple(titles())
 
@@ -180,7 +180,7 @@ def test_a_task_about_any_column_is_a_task_about_that_column():
             form = form_of(kind)
             num_columns, num_lists = columns_and_lists(form)
             lists = (("No", "Yes"),) * num_lists
-            asked = Asked(columns=(column, "other")[:num_columns], form=form, categories=lists)
+            asked = FirstQuestion(columns=(column, "other")[:num_columns], form=form, categories=lists)
             text = task_text(kind, [asked], people=200, by=("$value by", "$people by")[: 1 + (kind == "places")])
             assert Task.from_dict(tomllib.loads(text)).column.inputs == asked.columns
             several = [replace(asked, columns=(f"{name}{column}",)) for name in "ab"]

@@ -9,7 +9,7 @@ from cli.running import refused, shuffledp, write_csv, write_task
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.laws import DISTANCES
 from shuffledp.leakage import examine_target, target_vulnerability
-from shuffledp.protocols.family import Described, ShufflerKind
+from shuffledp.protocols.family import NamedShuffle, ShufflerKind
 from shuffledp.protocols.shares.shufflers.imperfect import ImperfectShuffleModel
 from shuffledp.randomizers import model_of_kind
 from shuffledp.shufflers import IdentityShuffleModel, UniformShuffleModel, UniformShuffler
@@ -317,7 +317,7 @@ def test_a_shuffler_of_the_registry_is_known_by_the_names_that_it_gives(folder, 
         assert haste == 0.5
         return UniformShuffleModel(num_users=num_users)
 
-    row = ShufflerKind(lambda: UniformShuffler, described={"hurried": Described(hurried, "haste")})
+    row = ShufflerKind(lambda: UniformShuffler, described={"hurried": NamedShuffle(hurried, "haste")})
     monkeypatch.setitem(KINDS, "hurried", row)
     assert text(*THREE, "--users", 6, "--shuffler", "hurried:0.5") == text(*THREE, "--users", 6)
     assert "hurried:HASTE; got hurried." in refused(2, *THREE, "--users", 6, "--shuffler", "hurried")

@@ -7,7 +7,7 @@ import typer
 from typer.testing import CliRunner
 
 from shuffledp.cli.options import ProtocolOptions, Screen, on_screen, screen
-from shuffledp.cli.protocol_options import Asked
+from shuffledp.cli.protocol_options import OptionProtocol
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +41,7 @@ def test_the_options_of_a_group_stand_in_its_place_in_the_help():
 
 
 def test_what_describes_a_protocol_is_listed_once():
-    own = set(Asked.__annotations__)
+    own = set(OptionProtocol.__annotations__)
     assert own == {"task", "shuffler", "people", "takes_task", "read"}
-    assert {each.name for each in fields(Asked)} - own == {each.name for each in fields(ProtocolOptions)}
+    assert {each.name for each in fields(OptionProtocol)} - own == {each.name for each in fields(ProtocolOptions)}
     assert not {each.name for each in fields(ProtocolOptions)} & {each.name for each in fields(Screen)}

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 from shuffledp.distributed import kernels, placements
 from shuffledp.distributed.job_key import key_file
 from shuffledp.distributed.kernels import Block, Job, PartFacts
-from shuffledp.distributed.placing import Placed, placed
+from shuffledp.distributed.placing import PlacedView, placed
 from shuffledp.distributed.shares import divide
 from shuffledp.files.table_files import table_files
 from shuffledp.survey import Task
@@ -65,7 +65,7 @@ def done_here(job: Job):
 
 
 @contextmanager
-def placed_here(job: Job) -> Iterator[Placed]:
+def placed_here(job: Job) -> Iterator[PlacedView]:
     """Where the reports of a job go, by what its shares say of the people."""
     with placed(job, [placements.read_people(job, share) for share in range(len(job.shares))]) as where:
         yield where

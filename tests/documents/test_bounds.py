@@ -18,7 +18,7 @@ from shuffledp.documents import account_document
 from shuffledp.documents.account_document import figure_of
 from shuffledp.documents.charts.chart import Band, Dots, Line, Name, Note
 from shuffledp.documents.charts.curve_names import apart
-from shuffledp.documents.charts.curves import Along, Curve, Curves, shown
+from shuffledp.documents.charts.curves import Curve, CurveAxis, Curves, shown
 from shuffledp.documents.charts.epsilon_charts import band_chart, bounds_chart, ratio_chart, stacked_chart
 from shuffledp.documents.rendering import figure_of as figure_of_chart
 from shuffledp.randomizers import ChannelModel, KaryRandomizedResponseModel, LdpModel, family_of
@@ -45,7 +45,7 @@ def page(found) -> str:
 
 def test_along_the_local_loss_each_point_is_what_the_accountant_states():
     curves = Curves.over_epsilon0(family_of(LDP.local), LDP, delta=1e-6, points=5)
-    assert (curves.along, curves.here, curves.epsilon0) == (Along.EPSILON0, 1.0, 1.0)
+    assert (curves.along, curves.here, curves.epsilon0) == (CurveAxis.EPSILON0, 1.0, 1.0)
     assert 1.0 in curves.values
     for loss, stated in zip(curves.values.tolist(), curves.stated, strict=True):
         assert stated == account(protocol(LdpModel(epsilon0=loss)), delta=1e-6).guarantee.epsilon
@@ -57,7 +57,7 @@ def test_along_the_local_loss_each_point_is_what_the_accountant_states():
 
 def test_along_delta_each_point_is_what_the_accountant_states():
     curves = Curves.over_delta(LDP, delta=1e-6, points=5)
-    assert (curves.along, curves.here) == (Along.DELTA, 1e-6)
+    assert (curves.along, curves.here) == (CurveAxis.DELTA, 1e-6)
     for delta, stated in zip(curves.values.tolist(), curves.stated, strict=True):
         assert stated == account(LDP, delta=delta).guarantee.epsilon
     assert (np.diff(curves.stated) <= 0).all()

@@ -19,10 +19,10 @@ from cli.running import stub_pages, task_with
 from documents.reading import Page
 from shuffledp.attacks import audit
 from shuffledp.attacks.guessing_game import guess_answers
-from shuffledp.core import shown
+from shuffledp.core import upward_calls
 from shuffledp.core.errors import InvalidParameterError
-from shuffledp.core.shown import ABOVE, DOCUMENTS, SAVED, Shown
 from shuffledp.core.statements import Statements
+from shuffledp.core.upward_calls import ABOVE, DOCUMENTS, SAVED, Shown
 from shuffledp.documents.release_document import release_top, write_release
 from shuffledp.files import new_folder, stages
 from shuffledp.leakage import compare_ways, examine_target
@@ -154,9 +154,9 @@ def test_text_is_shown_as_text_and_a_withdrawn_release_as_one():
 
 
 def test_without_the_libraries_of_pages_a_notebook_shows_the_line(release, monkeypatch):
-    monkeypatch.setattr(shown, "DOCUMENTS", {"Release": "nothing_of_this_name.at_all"})
+    monkeypatch.setattr(upward_calls, "DOCUMENTS", {"Release": "nothing_of_this_name.at_all"})
     assert release._repr_html_() is None
-    monkeypatch.setattr(shown, "DOCUMENTS", {"Release": "shuffledp.nothing_of_this_name.at_all"})
+    monkeypatch.setattr(upward_calls, "DOCUMENTS", {"Release": "shuffledp.nothing_of_this_name.at_all"})
     with pytest.raises(ModuleNotFoundError):
         release._repr_html_()
 

@@ -16,7 +16,7 @@ from shuffledp.documents.release_document import column_document
 from shuffledp.documents.words import wide_intervals
 from shuffledp.protocols.strata.documents.strata_document import strata_sections
 from shuffledp.survey import Task, plan
-from shuffledp.survey.task_templates import Asked, task_text
+from shuffledp.survey.task_templates import FirstQuestion, task_text
 from shuffledp.testing import SeededSource
 
 
@@ -36,7 +36,7 @@ def said(document):
 
 @pytest.mark.parametrize(("people", "least"), [(2, 2), (3, 2), (5, 3), (30, 15), (100, 50), (10_000, 5000)])
 def test_a_new_task_loses_everything_only_if_less_than_half_of_those_expected_answer(people, least):
-    asked = [Asked(columns=("v",), form="category", categories=(("No", "Yes"),))]
+    asked = [FirstQuestion(columns=("v",), form="category", categories=(("No", "Yes"),))]
     for kind, shown in (("survey", least), ("walk", least), ("regions", min(max(people // 10, 2), 100))):
         assert f"\nminimum_batch = {shown}  #" in task_text(kind, asked, people=people)
 

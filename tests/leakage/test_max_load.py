@@ -11,7 +11,7 @@ from shuffledp.core.errors import InvalidParameterError, UnsupportedModelError
 from shuffledp.leakage import binary_vulnerability, expected_max_load
 from shuffledp.leakage import max_load as module
 from shuffledp.leakage.count_probabilities import integer_quadrature
-from shuffledp.leakage.max_load import Cells, expected_largest
+from shuffledp.leakage.max_load import BinClass, expected_largest
 
 
 def near(value, rel=1e-12):
@@ -54,7 +54,7 @@ def test_bins_of_several_kinds_come_out_as_enumerated(balls, chances, weights):
     kinds = dict.fromkeys(zip(chances, weights, strict=True), 0)
     for each in zip(chances, weights, strict=True):
         kinds[each] += 1
-    cells = tuple(Cells(chance, count, weight) for (chance, weight), count in kinds.items())
+    cells = tuple(BinClass(chance, count, weight) for (chance, weight), count in kinds.items())
     expected = enumerated(balls, chances, weights)
     assert expected_largest(balls, cells) == near(expected)
     if set(weights) == {1}:

@@ -12,7 +12,7 @@ from shuffledp.leakage import binary_vulnerability, shuffled_vulnerability
 from shuffledp.leakage import uniform_shuffle as iid
 from shuffledp.leakage.expected_maximum import by_convolution, expected_excess
 from shuffledp.leakage.guess_scores import Scores, scores
-from shuffledp.leakage.max_load import Cells, expected_highest
+from shuffledp.leakage.max_load import BinClass, expected_highest
 from shuffledp.leakage.maximum_bounds import by_fullest_bin, by_pairs, without_losers
 from shuffledp.testing import SeededSource
 
@@ -83,7 +83,7 @@ def test_bins_are_for_guesses_that_are_favored_by_one_report_each():
 def test_the_highest_bin_with_a_head_start(offsets, rest):
     balls, shares = 7, (1 - rest) * np.array([0.5, 0.3, 0.2])
     weights = (1.0, 1.3, 2.0)
-    cells = tuple(Cells(*each) for each in zip(shares.tolist(), (1, 1, 1), weights, offsets, strict=True))
+    cells = tuple(BinClass(*each) for each in zip(shares.tolist(), (1, 1, 1), weights, offsets, strict=True))
     expected = 0.0
     for first in range(balls + 1):
         for second in range(balls + 1 - first):

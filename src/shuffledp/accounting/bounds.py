@@ -24,10 +24,10 @@ from shuffledp.core.described import Described, encode
 from shuffledp.core.errors import UnsupportedModelError
 from shuffledp.core.guarantees import RenyiDP
 from shuffledp.core.local_models import ProtocolModel
-from shuffledp.core.shown import Shown
 from shuffledp.core.statement_terms import Basis, Kind, Status
 from shuffledp.core.statements import PrivacyStatement
 from shuffledp.core.text import in_digits
+from shuffledp.core.upward_calls import Shown
 from shuffledp.core.validate import integer_at_least, open_probability
 
 

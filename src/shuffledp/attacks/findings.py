@@ -11,9 +11,9 @@ from shuffledp.core import validate
 from shuffledp.core.described import Described
 from shuffledp.core.guarantees import CentralDP, DifferentialPrivacy, DSigmaPrivacy
 from shuffledp.core.local_models import ProtocolModel
-from shuffledp.core.shown import Shown
 from shuffledp.core.statements import PrivacyStatement
 from shuffledp.core.text import count_of, in_digits, plural, said_of
+from shuffledp.core.upward_calls import Shown
 
 
 class Verdict(StrEnum):

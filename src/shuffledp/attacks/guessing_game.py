@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from shuffledp.attacks.findings import Success, check_counting, counted
 from shuffledp.attacks.games import RandomizerAndShuffler, views_at_a_time
-from shuffledp.attacks.likelihood_scores import DIGITS, log_likelihood_of, stacked, sum_per_view
+from shuffledp.attacks.likelihood_scores import DIGITS, log_likelihood_of, log_sum_per_view, stacked
 from shuffledp.attacks.place_games import (
     DISTINCT,
     everybody,
@@ -203,7 +203,7 @@ class _Guesser:
         weights = logs - crowd
         if self.places is not None:
             weights = weights + self.places[np.minimum(labels, self.places.size - 1)]
-        likely = np.array([sum_per_view(each, starts) for each in weights]) + log_prior[:, None]
+        likely = np.array([log_sum_per_view(each, starts) for each in weights]) + log_prior[:, None]
         found[filled] = np.round(likely, DIGITS).argmax(axis=0)
         return found
 

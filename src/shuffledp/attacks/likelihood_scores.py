@@ -88,7 +88,7 @@ def worst_inputs(model: LocalModel) -> tuple[NeighboringInputs, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class ScoredViews:
     """Reports of several nonempty views, in sequence."""
 
     columns: Mapping[str, NDArray[Any]]
@@ -100,17 +100,17 @@ class Seen:
     own: NDArray[np.bool_]  # whether the view betrays the report as the first person's
 
 
-def _histogram(seen: Seen) -> NDArray[np.float64]:
+def _histogram(seen: ScoredViews) -> NDArray[np.float64]:
     """Exact log-likelihood ratio of the multiset of all reports, after a uniform shuffle.
 
     Let R be the randomizer and z everybody else's answer. Any report may be the first person's, so the chances of the
     multiset with n_y reports y are in the ratio of sum_y n_y R(y|x) / R(y|z) to sum_y n_y R(y|x') / R(y|z).
     """
     first, second = seen.first - seen.others, seen.second - seen.others
-    return sum_per_view(first, seen.starts) - sum_per_view(second, seen.starts)
+    return log_sum_per_view(first, seen.starts) - log_sum_per_view(second, seen.starts)
 
 
-def _own_report(seen: Seen) -> NDArray[np.float64]:
+def _own_report(seen: ScoredViews) -> NDArray[np.float64]:
     """Log-likelihood ratio of the first person's report, in views that identify this report.
 
     That is what lies under the first label; without labels, what stands in the first row, which is the first person's
@@ -119,7 +119,10 @@ def _own_report(seen: Seen) -> NDArray[np.float64]:
     return np.add.reduceat(np.where(seen.own, seen.first - seen.second, 0.0), seen.starts)
 
 
-SCORES: Mapping[str, Callable[[Seen], NDArray[np.float64]]] = {"histogram": _histogram, "own-report": _own_report}
+SCORES: Mapping[str, Callable[[ScoredViews], NDArray[np.float64]]] = {
+    "histogram": _histogram,
+    "own-report": _own_report,
+}
 
 
 def view_scores(views: Sequence[View], model: LocalModel, inputs: NeighboringInputs) -> NDArray[np.float64]:
@@ -131,7 +134,9 @@ def view_scores(views: Sequence[View], model: LocalModel, inputs: NeighboringInp
     return np.round(found, DIGITS)
 
 
-def seen_in(views: Sequence[View], model: LocalModel, inputs: NeighboringInputs) -> tuple[list[int], Seen | None]:
+def seen_in(
+    views: Sequence[View], model: LocalModel, inputs: NeighboringInputs
+) -> tuple[list[int], ScoredViews | None]:
     """Indices of nonempty views, and their reports with likelihoods; None if all views are empty."""
     filled, columns, labels, starts = stacked(views)
     if not filled:
@@ -139,7 +144,7 @@ def seen_in(views: Sequence[View], model: LocalModel, inputs: NeighboringInputs)
     first, second, others = (
         log_likelihood_of(model, columns, answer) for answer in (inputs.first, inputs.second, inputs.others)
     )
-    return filled, Seen(columns, labels, first, second, others, starts, labels == inputs.person)
+    return filled, ScoredViews(columns, labels, first, second, others, starts, labels == inputs.person)
 
 
 def stacked(views: Sequence[View]) -> tuple[list[int], dict[str, NDArray[Any]], NDArray[np.int64], NDArray[np.int64]]:
@@ -175,7 +180,7 @@ def log_likelihood_of(model: LocalModel, columns: Mapping[str, NDArray[Any]], an
     return found
 
 
-def sum_per_view(terms: NDArray[np.float64], starts: NDArray[np.int64]) -> NDArray[np.float64]:
+def log_sum_per_view(terms: NDArray[np.float64], starts: NDArray[np.int64]) -> NDArray[np.float64]:
     """Log of the sum of exponentials of the terms of each view."""
     largest = np.maximum.reduceat(terms, starts)
     lengths = np.diff(starts, append=len(terms))

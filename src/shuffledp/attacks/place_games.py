@@ -12,10 +12,10 @@ from shuffledp.attacks.likelihood_scores import (
     DIGITS,
     SCORES,
     NeighboringInputs,
-    Seen,
+    ScoredViews,
     labels_of,
+    log_sum_per_view,
     seen_in,
-    sum_per_view,
     view_scores,
 )
 from shuffledp.core.flow import Reports, Shuffler, View
@@ -141,10 +141,10 @@ class RowGame(_PlaceGame):
         return read
 
 
-def _weighed(seen: Seen, chances: Floats) -> Floats:
+def _weighed(seen: ScoredViews, chances: Floats) -> Floats:
     """Log-likelihood ratio of views, given the log-chances of one person's places."""
     weights = chances[np.minimum(seen.labels, len(chances) - 1)] - seen.others
-    one, other = (sum_per_view(weights + answer, seen.starts) for answer in (seen.first, seen.second))
+    one, other = (log_sum_per_view(weights + answer, seen.starts) for answer in (seen.first, seen.second))
     return one - other
 
 

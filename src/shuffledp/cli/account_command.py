@@ -24,7 +24,7 @@ from shuffledp.core.errors import InvalidParameterError
 
 if TYPE_CHECKING:
     from shuffledp.accounting import Examination, Theorem
-    from shuffledp.cli.protocol_options import Asked
+    from shuffledp.cli.protocol_options import OptionProtocol
     from shuffledp.core.local_models import LocalModel, ProtocolModel
     from shuffledp.documents.document import Document, Section
     from shuffledp.planning import PeoplePlan
@@ -99,13 +99,13 @@ def account(
     That is the loss of everything released, from above and from below.
     """
     from shuffledp.accounting import examine
-    from shuffledp.cli.protocol_options import Asked
+    from shuffledp.cli.protocol_options import OptionProtocol
     from shuffledp.documents.account_document import account_document
     from shuffledp.documents.blocks import Role, told
     from shuffledp.documents.document import Section
     from shuffledp.documents.statement_document import with_share
 
-    asked = Asked.of(protocol, task)
+    asked = OptionProtocol.of(protocol, task)
     figure, drawn = shown.figure, shown.drawn()
     found = examine(
         asked.model(),
@@ -183,12 +183,12 @@ def calibrate(
     The largest epsilon0 (give --users), or the fewest users (give --epsilon0); with --target-error, the fewest users
     whose intervals are so narrow (give --epsilon0, or --target-epsilon).
     """
-    from shuffledp.cli.protocol_options import Asked
+    from shuffledp.cli.protocol_options import OptionProtocol
     from shuffledp.documents.account_document import calibration_document
     from shuffledp.documents.plans.plan_document import people_document
     from shuffledp.planning import calibrate as calibration
 
-    asked = Asked(
+    asked = OptionProtocol(
         randomizer=randomizer, epsilon0=epsilon0, users=users, delta=delta, categories=categories,
         local_delta=local_delta, takes_task=False,
     )  # fmt: skip
@@ -239,7 +239,7 @@ def _found_at_once(model: "ProtocolModel", delta: float) -> "Section":
 
 
 def _needed(
-    asked: "Asked", half_width: float, target: float | None, honest_fraction: float, *, published_only: bool
+    asked: "OptionProtocol", half_width: float, target: float | None, honest_fraction: float, *, published_only: bool
 ) -> "tuple[PeoplePlan, ProtocolModel]":
     """Plan of the people needed for a wanted error without a task, and the protocol of its best option."""
     from shuffledp.core.local_models import FrequencyModel, MeanModel, ProtocolModel

@@ -12,11 +12,11 @@ import typer
 from shuffledp.cli.collect_command import show_collection
 from shuffledp.cli.collection_options import (
     Analyzer,
-    AtMixes,
     DirectoryFile,
     Every,
     FetchWithin,
     ForShow,
+    MixOptions,
     Names,
     Passage,
     Result,
@@ -39,7 +39,7 @@ _BY_MIX = "mix"  # in the place of the page's address
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AtServices:
+class ServiceOptions:
     """Options of a collection at services that were set up for it, in place of a mix."""
 
     shuffler: Annotated[
@@ -57,8 +57,8 @@ class AtServices:
 def new(
     task: TaskFile,
     *,
-    services: AtServices,
-    at: AtMixes,
+    services: ServiceOptions,
+    at: MixOptions,
     analyzer_key: Annotated[Path, typer.Option(metavar="FILE", readable=False, help="The analyzer's public key file.")],
     closes: Annotated[str, typer.Option(metavar="DATE", help="In UTC: the end of a day, or 2026-12-01T12:00:00Z.")],
     output: Annotated[Path, typer.Option(metavar="COLLECTION", help="The collection file to write.")],
@@ -95,7 +95,7 @@ def new(
         "demonstration": demonstration,
     }
     with ExitStack() as stack:
-        mixes = None if at == AtMixes() else stack.enter_context(_reached(at, services))
+        mixes = None if at == MixOptions() else stack.enter_context(_reached(at, services))
         if mixes is None:
             collection = _for_services(Task.read(task), services, analyzer_key, fields)
         else:
@@ -113,11 +113,11 @@ def new(
     show_collection(collection, output, as_json=json, registered=mixes is not None, ledger=ledger)
 
 
-def _reached(at: AtMixes, services: AtServices) -> AbstractContextManager["Mixes"]:
+def _reached(at: MixOptions, services: ServiceOptions) -> AbstractContextManager["Mixes"]:
     """Context with a connection to the mixes; options that do not fit ``--mix`` are refused."""
     if at.mix is None:
         raise InvalidParameterError("--code, --key and --ca must be left out without --mix.")
-    if services != AtServices():
+    if services != ServiceOptions():
         raise InvalidParameterError(
             "--shuffler, --shuffler-key, --analyzer, --fetch-within and --directory must be left out with --mix, which "
             "takes the answers in by keys of its own, until the analyst fetches them."
@@ -132,7 +132,7 @@ def _for_mixes(task: "Task", mixes: "Mixes", analyzer_key: Path, fields: dict[st
     return mixes.collection(task, published_key(analyzer_key), **fields)
 
 
-def _for_services(task: "Task", services: AtServices, analyzer_key: Path, fields: dict[str, Any]) -> "Collection":
+def _for_services(task: "Task", services: ServiceOptions, analyzer_key: Path, fields: dict[str, Any]) -> "Collection":
     """Collection of a task at services of one's own."""
     from shuffledp.parties.relay.directory import Directory
     from shuffledp.survey import Collection

@@ -114,7 +114,7 @@ class Passage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AtMixes:
+class MixOptions:
     """Options of the mixes that receive a collection's answers: addresses, codes, key and certificates."""
 
     mix: Annotated[

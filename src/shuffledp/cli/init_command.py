@@ -12,9 +12,9 @@ from shuffledp.cli.options import Force, show_document, whole
 from shuffledp.core.errors import InputDataError, InvalidParameterError, ShuffleDPError
 
 if TYPE_CHECKING:
-    from shuffledp.files.looked_through import Found
+    from shuffledp.files.answer_inspection import ColumnContent
     from shuffledp.survey import Task
-    from shuffledp.survey.task_templates import Asked
+    from shuffledp.survey.task_templates import FirstQuestion
 
 _PEOPLE = 1000
 
@@ -33,7 +33,7 @@ def _known_kind(typed: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Wanted:
+class _InitOptions:
     """Options of `init`: kind (None: chosen by the columns), private and public columns, categories, people.
 
     Each of the private columns has a kind of its own, which is ``kind`` where none stands behind its name.
@@ -88,9 +88,9 @@ class _Wanted:
         if self.users is not None:
             integer_at_least(2, users=self.users)  # a batch of one hides nobody
 
-    def asked(self, found: "Sequence[Found]") -> "list[Asked]":
+    def asked(self, found: "Sequence[ColumnContent]") -> "list[FirstQuestion]":
         """The questions of the task, from the content of a table if there is one."""
-        from shuffledp.survey.task_templates import Asked, columns_and_lists, form_of
+        from shuffledp.survey.task_templates import FirstQuestion, columns_and_lists, form_of
 
         form = form_of(self.title)
         num_columns = columns_and_lists(form)[0]
@@ -100,26 +100,26 @@ class _Wanted:
             return [self._unseen(each) for each in columns]
         if num_columns == 2:
             both, alike = tuple(each.categories() for each in found), tuple(each for one in found for each in one.alike)
-            return [Asked(columns=self.values, form=form, categories=both, read=True, alike=alike)]
+            return [FirstQuestion(columns=self.values, form=form, categories=both, read=True, alike=alike)]
         return [self._asked_of(each) for each in found]
 
-    def _unseen(self, columns: tuple[str, ...]) -> "Asked":
+    def _unseen(self, columns: tuple[str, ...]) -> "FirstQuestion":
         """Question for private columns that are known only by name."""
-        from shuffledp.survey.task_templates import Asked, columns_and_lists, form_of
+        from shuffledp.survey.task_templates import FirstQuestion, columns_and_lists, form_of
 
         form = form_of(self.kind_of(columns[0]) or self.title)
         lists = (self.categories or ("No", "Yes"),) * columns_and_lists(form)[1]
         lists = lists or tuple(filter(None, [self.categories]))
-        return Asked(columns=columns, form=form, categories=lists, protocol=self.protocol)
+        return FirstQuestion(columns=columns, form=form, categories=lists, protocol=self.protocol)
 
-    def _asked_of(self, found: "Found") -> "Asked":
+    def _asked_of(self, found: "ColumnContent") -> "FirstQuestion":
         """The question for a column of a table."""
-        from shuffledp.survey.task_templates import Asked, columns_and_lists, form_of
+        from shuffledp.survey.task_templates import FirstQuestion, columns_and_lists, form_of
 
         kind = self.kind_of(found.column)
         is_open = kind != "survey" and self.categories is None
         form = form_of(kind or self.title, many_numbers=is_open and found.wants_bins)
-        question = Asked(columns=(found.column,), form=form, integer=found.is_whole, protocol=self.protocol)
+        question = FirstQuestion(columns=(found.column,), form=form, integer=found.is_whole, protocol=self.protocol)
         if found.length:
             question = replace(question, dimension=found.length)
         if not columns_and_lists(form)[1] and not question.has_options:
@@ -211,14 +211,14 @@ def init(
     Every task that is written can be planned at once: `shuffledp plan TASK.toml`. One made from a table runs on it.
     """
     from shuffledp.documents.flow_document import written_task
-    from shuffledp.files.looked_through import looked_through
+    from shuffledp.files.answer_inspection import inspected_columns
     from shuffledp.files.writing import new_file
     from shuffledp.survey.task_templates import SUMS
 
     named = None if categories is None else tuple(each.strip() for each in categories.split(","))
-    wanted = _Wanted(kind, *_with_kinds(value or (), kind), tuple(by or ()), named, users, SUMS[0])
+    wanted = _InitOptions(kind, *_with_kinds(value or (), kind), tuple(by or ()), named, users, SUMS[0])
     wanted.check(answers)
-    found = () if answers is None else looked_through(answers, wanted.values, beside=wanted.public)
+    found = () if answers is None else inspected_columns(answers, wanted.values, beside=wanted.public)
     protocol = _sum_for(kind, sum_by, of_lists=any(each.length for each in found))
     asked = (wanted := replace(wanted, protocol=protocol)).asked(found)
     with new_file(output, force=force, is_ours=_is_task) as file:
@@ -227,7 +227,9 @@ def init(
     _note(output, wanted, asked, found)
 
 
-def _note(output: Path, wanted: _Wanted, asked: "Sequence[Asked]", found: "Sequence[Found]") -> None:
+def _note(
+    output: Path, wanted: _InitOptions, asked: "Sequence[FirstQuestion]", found: "Sequence[ColumnContent]"
+) -> None:
     """Write notes to standard error: facts read from the table, and values still to be set."""
     from shuffledp.documents.flow_document import (
         categories_were_read,
@@ -255,10 +257,14 @@ def _note(output: Path, wanted: _Wanted, asked: "Sequence[Asked]", found: "Seque
 
 
 def _write(
-    file: Path, wanted: _Wanted, asked: "Sequence[Asked]", found: "Sequence[Found]", answers: Path | None
+    file: Path,
+    wanted: _InitOptions,
+    asked: "Sequence[FirstQuestion]",
+    found: "Sequence[ColumnContent]",
+    answers: Path | None,
 ) -> None:
     """Write the task file; people and smallest batch fit the table, if one is given without ``--users``."""
-    from shuffledp.files.looked_through import fit_of
+    from shuffledp.files.answer_inspection import fewest_people_in
     from shuffledp.survey.task_templates import task_text
 
     rows = found[0].rows if found else _PEOPLE
@@ -282,7 +288,7 @@ def _write(
     if answers is None:
         write(people, None)
         return
-    fit = fit_of(write(max(rows, people), 1), answers)
+    fit = fewest_people_in(write(max(rows, people), 1), answers)
     if fit.people < 2:
         raise InputDataError(
             f"{answers} must hold two answers or more in each column that is named by --value; one has fewer."
@@ -293,7 +299,7 @@ def _write(
         write(people, None)
 
 
-def _checked(file: Path, read: "Sequence[Asked]") -> "Task":
+def _checked(file: Path, read: "Sequence[FirstQuestion]") -> "Task":
     """The task in a file; an error about categories ``read`` from a column does not show them."""
     from shuffledp.survey import Task
 

@@ -130,7 +130,7 @@ def doctor(
     which the analyzer alone can tell from people's, and throws away.
     """
     require_extra("service", "asking", ["httpx"])
-    from shuffledp.parties.kit.tried_way import examine_by_test, require_test
+    from shuffledp.parties.kit.trial_report import examine_by_test, require_test
     from shuffledp.survey import Collection
 
     findings, read = _findings(place, ca)

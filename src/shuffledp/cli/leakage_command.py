@@ -89,12 +89,12 @@ def leakage(
 
     Before and after seeing what is released.
     """
-    from shuffledp.cli.protocol_options import Asked
+    from shuffledp.cli.protocol_options import OptionProtocol
     from shuffledp.documents.leakage_document import household_section, leakage_document
     from shuffledp.documents.statement_document import with_share
 
     _check_people(users)
-    asked = Asked(
+    asked = OptionProtocol(
         task=task,
         randomizer="k-rr" if randomizer is None and task is None and channel is None else randomizer,
         epsilon0=epsilon0,

@@ -20,7 +20,7 @@ Progress = Callable[[str, int, int | None], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked(ProtocolOptions):
+class OptionProtocol(ProtocolOptions):
     """Description of a protocol by options; None for each option left out.
 
     Args:

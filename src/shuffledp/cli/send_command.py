@@ -17,7 +17,7 @@ from shuffledp.core.text import printable
 if TYPE_CHECKING:
     import httpx
 
-    from shuffledp.files.devices import Sent
+    from shuffledp.files.devices import DeviceReports
     from shuffledp.files.reading import CsvInMemory
     from shuffledp.parties.service.client import Receipt
     from shuffledp.parties.service.device_memory import DeviceMemory
@@ -197,7 +197,7 @@ class _Device:
         return receipt
 
     def _answer_hosts(
-        self, memory: "DeviceMemory", randomized: "Callable[[], Sent]", invitation: Path | None
+        self, memory: "DeviceMemory", randomized: "Callable[[], DeviceReports]", invitation: Path | None
     ) -> "Receipt":
         """The receipt of an answer to several hosts; each host is shown its own token if tokens are needed."""
         from shuffledp.parties.service.device_memory import answer_hosts

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shuffledp.cli.collection_options import AtMixes, relays_of
+from shuffledp.cli.collection_options import MixOptions, relays_of
 from shuffledp.cli.ledger_command import reserving
 from shuffledp.cli.options import LedgerPath, require_extra, show_document, whole
 from shuffledp.cli.serve_command import NEEDED
@@ -25,7 +25,7 @@ _ALONE = "where one operator runs everything"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asking:
+class QuestionOptions:
     """Options of a survey's questions, and of its name, language and contact."""
 
     answers: Annotated[str | None, typer.Option(metavar="No,Yes", help="All possible answers; No,Yes.")] = None
@@ -112,9 +112,9 @@ def new(
     address: Annotated[
         str | None, typer.Option(metavar="IP", help="Of this machine in its network, where it does not tell it.")
     ] = None,
-    at: AtMixes,
+    at: MixOptions,
     through: ThroughMix,
-    asking: Asking,
+    asking: QuestionOptions,
     promising: Promising,
 ) -> None:
     """Make a survey: its key, its page, its link as a QR code and a sheet to print, or an invitation for each person.
@@ -133,7 +133,7 @@ def new(
         )
     asked = _asked(question, asking)
     if local:
-        if (at, through) != (AtMixes(), ThroughMix()):
+        if (at, through) != (MixOptions(), ThroughMix()):
             raise InvalidParameterError("--invite, --page-at, --relay and the others of a mix must be left out here.")
         if promising.sums:
             raise InvalidParameterError(
@@ -147,7 +147,7 @@ def new(
     _new_at_mix(asked, output, at, through, asking=asking, promising=promising)
 
 
-def _of_kit(at: AtMixes, through: ThroughMix, kit: Path) -> tuple[AtMixes, ThroughMix]:
+def _of_kit(at: MixOptions, through: ThroughMix, kit: Path) -> tuple[MixOptions, ThroughMix]:
     """Options of a survey at the mix of a kit, with its relay and the server of its page."""
     from shuffledp.parties.kit.folders import parties_of
     from shuffledp.parties.kit.party_roles import PAGE
@@ -166,7 +166,7 @@ def _of_kit(at: AtMixes, through: ThroughMix, kit: Path) -> tuple[AtMixes, Throu
 
 
 def _new_local(
-    asked: "tuple[AskedQuestion, ...]", output: Path, address: str | None, asking: Asking, promising: Promising
+    asked: "tuple[AskedQuestion, ...]", output: Path, address: str | None, asking: QuestionOptions, promising: Promising
 ) -> None:
     """Make a survey in this network, and take answers in until it ends."""
     from shuffledp.core.instants import end_of_day, written
@@ -185,10 +185,10 @@ def _new_local(
 def _new_at_mix(
     asked: "tuple[AskedQuestion, ...]",
     output: Path,
-    at: AtMixes,
+    at: MixOptions,
     through: ThroughMix,
     *,
-    asking: Asking,
+    asking: QuestionOptions,
     promising: Promising,
 ) -> None:
     """Make a survey, register it at a mix, and print the next steps."""
@@ -229,7 +229,7 @@ def _new_at_mix(
     _show(terms, survey, *new_mix_steps(survey.read(), output, invited))
 
 
-def _asked(question: str | None, asking: Asking) -> "tuple[AskedQuestion, ...]":
+def _asked(question: str | None, asking: QuestionOptions) -> "tuple[AskedQuestion, ...]":
     """Questions of the command line or of a file."""
     from shuffledp.survey.asked_questions import question_of, questions_in
 
@@ -258,7 +258,7 @@ def _offer_sum(terms: "SurveyTerms", *, invited: bool) -> None:
 
 def _terms(
     asked: "tuple[AskedQuestion, ...]",
-    asking: Asking,
+    asking: QuestionOptions,
     promising: Promising,
     *,
     invited: int = 0,

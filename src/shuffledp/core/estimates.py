@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from shuffledp.core import validate
 from shuffledp.core.described import encode
-from shuffledp.core.shown import Shown, above
 from shuffledp.core.text import count_of, is_misleading
+from shuffledp.core.upward_calls import Shown, above
 from shuffledp.core.validate import invalid
 
 _FRAMES = ("pandas", "polars")

@@ -12,9 +12,9 @@ from typing import Any
 from shuffledp.core.described import Described
 from shuffledp.core.errors import IncomparableError
 from shuffledp.core.guarantees import CentralDP, DSigmaPrivacy, Guarantee, LocalDP
-from shuffledp.core.shown import Shown
 from shuffledp.core.statement_terms import FAKE_SENDERS, Basis, Hypothesis, Kind, Party, Status, Trust, Unit, Withdrawal
 from shuffledp.core.text import in_digits
+from shuffledp.core.upward_calls import Shown
 from shuffledp.core.validate import invalid
 
 

@@ -18,7 +18,7 @@ from shuffledp.core.shuffle_models import ShuffleModel
 from shuffledp.core.statement_terms import Trust
 from shuffledp.distributed.jobs import done_by, people_of, unchanged
 from shuffledp.distributed.kernels import PartFacts, ShareFacts
-from shuffledp.distributed.placing import Placed, placed
+from shuffledp.distributed.placing import PlacedView, placed
 from shuffledp.distributed.shares import divide
 from shuffledp.files.file_facts import FileFacts
 from shuffledp.files.numerals import require_one_mark
@@ -147,7 +147,7 @@ def _released(
     shares: list[ShareFacts],
     parts: list[PartFacts],
     place: Path,
-    where: Placed | None = None,
+    where: PlacedView | None = None,
     *,
     seeded: bool,
     watch: Watch,
@@ -184,7 +184,7 @@ def written_view(
     folder: Path,
     provenance: Provenance,
     *,
-    where: Placed | None = None,
+    where: PlacedView | None = None,
 ) -> tuple[FileFacts, tuple[str, ...]]:
     """Write the list of a view's parts, and any label table; return the view's facts and file names."""
     num_reports = sum(each.num_reports for each in parts)
@@ -212,7 +212,7 @@ def concluded(
     place: Path,
     names: Sequence[str],
     *,
-    where: Placed | None = None,
+    where: PlacedView | None = None,
 ) -> ColumnOutcome:
     """Release of a column from the summaries of the parts of its view."""
     pipeline = column.pipeline(None if where is None else IdentityShuffler())

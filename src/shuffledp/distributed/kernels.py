@@ -134,7 +134,7 @@ class PartFacts:
     summary: Summary | None = None
 
 
-class _Noted(Watch):
+class _AnswerCounts(Watch):
     """Watch that counts answers clipped to the range, and numbers with decimal commas and points."""
 
     def __init__(self) -> None:
@@ -166,7 +166,7 @@ def scatter(job: Job, share: int) -> Iterator[Made]:
 
 def sent(job: Job, share: int, send: Send) -> Iterator[Made]:
     """Blocks of a share's reports, assigned to parts by ``send``, then the counts of the share."""
-    watch = _Noted()
+    watch = _AnswerCounts()
     made = job.reports(share, watch)
     held: list[Reports] = []
     size, origin = 0, share << 32
@@ -187,7 +187,7 @@ def keep(job: Job, share: int) -> Iterator[Made]:
     Raises:
         InputDataError: as in `scatter`.
     """
-    watch = _Noted()
+    watch = _AnswerCounts()
     made = job.reports(share, watch)
     parts = (reports for reports, _ in made)
     first = next(parts, None)
@@ -204,7 +204,7 @@ def sum_up(job: Job, share: int) -> Iterator[Made]:
     Raises:
         InputDataError: as in `scatter`.
     """
-    watch = _Noted()
+    watch = _AnswerCounts()
     made = job.reports(share, watch)
     parts = [reports for reports, _ in made]
     if parts:
@@ -216,7 +216,7 @@ def sum_up(job: Job, share: int) -> Iterator[Made]:
 STAGES = {"run": scatter, "randomize": keep, "shuffle": scatter, "analyze": sum_up}
 
 
-def _counted(job: Job, share: int, made: RandomizedReports | StageReports, watch: "_Noted") -> Iterator[Made]:
+def _counted(job: Job, share: int, made: RandomizedReports | StageReports, watch: "_AnswerCounts") -> Iterator[Made]:
     """Digests and counts of the people in a share, after all of the share's reports have been taken."""
     if made.names:
         yield from _named(job, share, made.names)

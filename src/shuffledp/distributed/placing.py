@@ -33,7 +33,7 @@ _NO_FOLDER = Path()  # folder of the task file: groups from a file beside it are
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Placed:
+class PlacedView:
     """Order of a view without its reports: labels, their public data, and the number of the report in each row.
 
     Args:
@@ -52,7 +52,7 @@ class Placed:
 
 
 @contextmanager
-def placed(job: Job, found: Sequence[PeopleFacts]) -> Iterator[Placed]:
+def placed(job: Job, found: Sequence[PeopleFacts]) -> Iterator[PlacedView]:
     """Context with the placement of a job's reports, drawn from facts about people.
 
     The files of the placement are removed at the end.
@@ -85,7 +85,7 @@ def placed(job: Job, found: Sequence[PeopleFacts]) -> Iterator[Placed]:
             shuffle=view.shuffle,
             label_table=view.label_table if column.shuffler.needs_strata else None,
         )
-        yield Placed(view=view, shuffler=shuffler, job=replace(job, placement=placement))
+        yield PlacedView(view=view, shuffler=shuffler, job=replace(job, placement=placement))
     finally:
         overwrite(rows)
         labels.unlink(missing_ok=True)

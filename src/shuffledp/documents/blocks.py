@@ -209,7 +209,7 @@ class Fold(Block):
 
 
 @dataclass(frozen=True, slots=True)
-class Beside(Block):
+class Panels(Block):
     """Groups of blocks, side by side if there is room; ``look`` is "columns", "columns apart" or "opening"."""
 
     groups: tuple[tuple[Block, ...], ...]

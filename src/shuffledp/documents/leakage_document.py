@@ -8,7 +8,7 @@ from shuffledp.core.errors import UnsupportedModelError
 from shuffledp.core.local_models import FrequencyModel, ProtocolModel
 from shuffledp.core.statement_terms import Kind, Trust
 from shuffledp.core.text import as_share, count_of, in_digits
-from shuffledp.documents.blocks import DETAIL, PAGE, TERMINAL, Bar, Bars, Beside, Block, Column, Role, Table, Text, told
+from shuffledp.documents.blocks import DETAIL, PAGE, TERMINAL, Bar, Bars, Block, Column, Panels, Role, Table, Text, told
 from shuffledp.documents.document import Document, Promise, Section
 from shuffledp.documents.statement_document import trusting, with_loss
 from shuffledp.documents.words import count, hiding
@@ -268,7 +268,7 @@ def _drawn(outcome: ColumnOutcome, found: Comparison, size: str) -> Iterable[Blo
     )
     heads = ("What is done", "Right guesses", "Drawn, from 0 to 100%")
     sides = [Bars(f"Somebody {whom}", heads, bars_of(found, known), "guesses") for known, whom in ADVERSARIES.items()]
-    yield Beside(tuple((side,) for side in sides), on=PAGE)
+    yield Panels(tuple((side,) for side in sides), on=PAGE)
     yield Text(
         f"{CORRELATED} The promise at the top holds whatever anybody believes.",
         bold=(CORRELATED,),

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shuffledp.core.text import printable
-from shuffledp.documents.blocks import PAGE, Beside, Block, Fold, Picture, Role, Tag, Text
+from shuffledp.documents.blocks import PAGE, Block, Fold, Panels, Picture, Role, Tag, Text
 from shuffledp.documents.document import Document, Place, Promise, Section
 from shuffledp.documents.words import shortened
 
@@ -60,7 +60,7 @@ def _undrawn(blocks: Iterable[Block]) -> tuple[Block, ...]:
     for block in blocks:
         if isinstance(block, Fold):
             kept.append(replace(block, blocks=_undrawn(block.blocks)))
-        elif isinstance(block, Beside):
+        elif isinstance(block, Panels):
             kept.append(replace(block, groups=tuple(map(_undrawn, block.groups))))
         elif not isinstance(block, Picture):
             kept.append(block)
@@ -93,7 +93,7 @@ def _arranged(document: Document) -> list[Section]:
     promise, why = document.promise, list[Section]()
     if promise is not None:
         first = [_opening(document, promise, dangers)]
-        meaning = (Beside((promise.meaning, promise.trust)),) if _is_on_page(promise.meaning) else promise.trust
+        meaning = (Panels((promise.meaning, promise.trust)),) if _is_on_page(promise.meaning) else promise.trust
         further[Place.DETAILS].insert(0, Section(anchor="meaning", title="Meaning", blocks=meaning))
         why = [Section(anchor="grounds", title="Why it holds", blocks=promise.grounds)]
     later = [*further[Place.RESULTS], *further[Place.DETAILS], *why, *further[Place.ORIGIN]]
@@ -104,7 +104,7 @@ def _arranged(document: Document) -> list[Section]:
 def _opening(document: Document, promise: Promise, dangers: list[Text]) -> Section:
     """Opening section of a page: dangers, the results beside the promise, and a sentence to quote."""
     promised = tuple(block for block in promise.headline if block not in dangers)
-    blocks: tuple[Block, ...] = (Beside((document.results, promised), "opening"),) if document.results else promised
+    blocks: tuple[Block, ...] = (Panels((document.results, promised), "opening"),) if document.results else promised
     quote = (Text(document.quote, Role.QUOTE, tags=(Tag("To quote", "quiet"),)),) if document.quote else ()
     return Section(anchor="statement", title=promise.title, blocks=(*dangers, *blocks, *quote))
 

@@ -12,7 +12,7 @@ from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.shuffle_models import LabelMeaning
 from shuffledp.core.statement_terms import Trust
 from shuffledp.core.text import count_of
-from shuffledp.documents.blocks import PAGE, Beside, Block, Code, Fold, Pairs, Role, Text, told
+from shuffledp.documents.blocks import PAGE, Block, Code, Fold, Pairs, Panels, Role, Text, told
 from shuffledp.documents.document import Place, Section
 from shuffledp.documents.words import NOTHING, count
 from shuffledp.survey import Column, ColumnOutcome, Outcome, Task, joint_name
@@ -41,7 +41,7 @@ def provenance_section(outcome: ColumnOutcome | Outcome) -> Section:
     counted = {each for release in outcome.earlier for each in release.counted}
     covered = f"this release and {count_of(len(counted), 'earlier one')}" if counted else outcome.promised_for
     again = f"A further release about the same people adds to the loss: what is promised here covers {covered}."
-    facts = Beside(
+    facts = Panels(
         (_parameters("The task, fixed beforehand", task), tuple(_versions(task, outcome.files, _collection(outcome))))
     )
     blocks = (
@@ -61,7 +61,7 @@ def model_section(model: ProtocolModel) -> Section:
 
 def task_section(task: Column | Task) -> Section:
     """Section with all parameters of a task, software versions, and the task's digest."""
-    blocks = (Beside((_parameters("Fixed beforehand", task), tuple(_versions(task, {}))), on=PAGE),)
+    blocks = (Panels((_parameters("Fixed beforehand", task), tuple(_versions(task, {}))), on=PAGE),)
     return Section(anchor="audited_task", title="The task", blocks=blocks)
 
 

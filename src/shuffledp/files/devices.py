@@ -24,7 +24,7 @@ from shuffledp.survey import Column, Task
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sent:
+class DeviceReports:
     """Reports that devices send, in the order of the people.
 
     They are to be sealed, and never to be kept.
@@ -44,10 +44,10 @@ class Sent:
         """Number of people who send reports."""
         return self.reports[0].num_users
 
-    def take(self, people: slice | list[int]) -> "Sent":
+    def take(self, people: slice | list[int]) -> "DeviceReports":
         """Reports of the chosen people only, by index."""
         public = None if self.public is None else self.public.take(people)
-        return Sent(reports=tuple(_theirs(each, people) for each in self.reports), public=public, left_out=0)
+        return DeviceReports(reports=tuple(_theirs(each, people) for each in self.reports), public=public, left_out=0)
 
 
 def _theirs(reports: Reports, people: slice | list[int]) -> Reports:
@@ -59,7 +59,9 @@ def _theirs(reports: Reports, people: slice | list[int]) -> Reports:
     return reports.take(rows.ravel())
 
 
-def randomize_each(task: Task, answers: OneInput, *, source: RandomSource | None = None, watch: Watch = NOBODY) -> Sent:
+def randomize_each(
+    task: Task, answers: OneInput, *, source: RandomSource | None = None, watch: Watch = NOBODY
+) -> DeviceReports:
     """Randomized answers of each person in every private column of a task.
 
     The whole input is held in memory.
@@ -92,7 +94,7 @@ def randomize_each(task: Task, answers: OneInput, *, source: RandomSource | None
     for each in read:
         each.column.require_room(int(np.count_nonzero(together)))
     tables = [part for part in beside if part is not None]
-    return Sent(
+    return DeviceReports(
         reports=tuple(each.column.randomizer.randomizer().randomize(each.of(together), source=source) for each in read),
         public=Table.from_arrow(pa.concat_tables(tables)) if tables else None,
         left_out=int(np.count_nonzero(~together)),

@@ -28,7 +28,7 @@ from shuffledp.leakage.guess_scores import (
     matrix_of,
     numbers_of,
 )
-from shuffledp.leakage.uniform_shuffle import Best, best_guess, check_people, largest, missed
+from shuffledp.leakage.uniform_shuffle import BestExcess, best_guess, check_people, largest, missed
 from shuffledp.leakage.vulnerability import Vulnerability
 from shuffledp.randomness.sources import RandomSource
 
@@ -160,15 +160,15 @@ def _about(channel: Channel, prior: ArrayLike | None, gain: ArrayLike | None) ->
     return matrix, given, worth
 
 
-def _best(matrix: Floats, prior: Floats, gain: Floats, known: Counts, **choices: Any) -> Best:
+def _best(matrix: Floats, prior: Floats, gain: Floats, known: Counts, **choices: Any) -> BestExcess:
     """Best guess of an adversary who knows the number of other people with each value, ``known``."""
     if sum(known) == 0:
-        return Best.exact(_local_excess(matrix, prior, gain), "one report")
+        return BestExcess.exact(_local_excess(matrix, prior, gain), "one report")
     if sum(count > 0 for count in known) == 1:
         return _among_equals(matrix, prior, gain, known, **choices)
     if not _is_feasible(sum(known), matrix.shape[1]):
         return _among_some(matrix, prior, gain, known)
-    return Best.exact(_mixed_excess(matrix, prior, gain, known), "enumeration")
+    return BestExcess.exact(_mixed_excess(matrix, prior, gain, known), "enumeration")
 
 
 def all_feasible(channel: Channel, others: int) -> bool:
@@ -209,26 +209,28 @@ def _excess(weighted: Floats, first: int) -> float:
     return excess_of_views(weighted, first)
 
 
-def _among_equals(matrix: Floats, prior: Floats, gain: Floats, known: Counts, **choices: Any) -> Best:
+def _among_equals(matrix: Floats, prior: Floats, gain: Floats, known: Counts, **choices: Any) -> BestExcess:
     """Best guess if all other people hold the same value."""
     law, people = matrix[int(np.flatnonzero(known)[0])], sum(known) + 1
     slots = ((1 / people, people),)
 
-    def choose(found: Scores) -> Best:
+    def choose(found: Scores) -> BestExcess:
         check_mixtures(found, slots)
         return best_guess(found, slots, **choices)
 
     return best_among(matrix, prior, gain, law, choose)
 
 
-def _among_some(matrix: Floats, prior: Floats, gain: Floats, known: Counts) -> Best:
+def _among_some(matrix: Floats, prior: Floats, gain: Floats, known: Counts) -> BestExcess:
     """Upper bound on the excess, by an adversary who also knows other people's reports.
 
     Reports of people with one value stay unknown.
     """
     alike = [tuple(count if place == value else 0 for place in range(len(known))) for value, count in enumerate(known)]
     excess = min(_bound_among_fewer((matrix, prior, gain), [each], "auto") for each in alike if sum(each))
-    return Best(excess=excess, lower=0.0, upper=excess, kind=Kind.UPPER_BOUND, method="one value", note=_FEWER_KNOWN)
+    return BestExcess(
+        excess=excess, lower=0.0, upper=excess, kind=Kind.UPPER_BOUND, method="one value", note=_FEWER_KNOWN
+    )
 
 
 def _is_feasible(people: int, outputs: int) -> bool:
@@ -282,7 +284,12 @@ def checked_others(others: ArrayLike, size: int) -> Counts:
 
 
 def _vulnerability(
-    about: tuple[Floats, Floats, Floats], best: Best, hypotheses: tuple[str, ...], *, right: bool, sampled: int = 1
+    about: tuple[Floats, Floats, Floats],
+    best: BestExcess,
+    hypotheses: tuple[str, ...],
+    *,
+    right: bool,
+    sampled: int = 1,
 ) -> Vulnerability:
     """Vulnerability from the best guess, with a hypothesis for each sampled estimate."""
     _, given, worth = about
@@ -309,7 +316,9 @@ def pair_of(prior: Floats) -> tuple[float, float] | None:
     return (possible[0], possible[1]) if len(possible) == _PAIR else None
 
 
-def best_among(matrix: Floats, prior: Floats, gain: Floats, law: Floats, choose: Callable[[Scores], Best]) -> Best:
+def best_among(
+    matrix: Floats, prior: Floats, gain: Floats, law: Floats, choose: Callable[[Scores], BestExcess]
+) -> BestExcess:
     """Best guess if the others' reports have this law, with an excess of at most one report's excess.
 
     One report's excess is that of an adversary who knows the target's report. The matrix and the prior are the

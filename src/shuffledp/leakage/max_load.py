@@ -40,7 +40,7 @@ _NO_PROBABILITY = 1e-13
 
 
 @dataclass(frozen=True, slots=True)
-class Cells:
+class BinClass:
     """Bins of one kind: their chance and number, a ball's weight, and a starting load.
 
     The chance is for one ball and one bin.
@@ -81,7 +81,7 @@ def expected_max_load(balls: int, bins: "int | ArrayLike") -> float:
     if np.ndim(bins) == 0:
         validate.integer_at_least(1, bins=bins)
         count = int(bins)  # type: ignore[arg-type]
-        return expected_largest(int(balls), (Cells(1 / count, count),))
+        return expected_largest(int(balls), (BinClass(1 / count, count),))
     return expected_largest(int(balls), _kinds(_checked_probabilities(bins)))
 
 
@@ -100,7 +100,7 @@ def expected_over_max_load(balls: int, bins: int, worth: Callable[[Floats], Floa
         first, last = window(balls, 0.5)
         loads = np.arange(max(first, 0), min(last, balls) + 1)
         return float(binomial(loads, balls, 0.5) @ worth(np.maximum(loads, balls - loads).astype(np.float64)))
-    return _Loads(balls, (Cells(1 / bins, bins),), 0.0).expectation(worth)
+    return _Loads(balls, (BinClass(1 / bins, bins),), 0.0).expectation(worth)
 
 
 def binary_vulnerability(num_users: int, truth_probability: "float | Fraction") -> "float | Fraction":
@@ -137,7 +137,7 @@ def binary_vulnerability(num_users: int, truth_probability: "float | Fraction") 
     return 0.5 + (2 * truth_probability - 1) * float(binomial(half, 2 * half, 0.5)) / 2
 
 
-def expected_largest(balls: int, kinds: tuple[Cells, ...]) -> float:
+def expected_largest(balls: int, kinds: tuple[BinClass, ...]) -> float:
     """Expected largest product of weight and load over all bins; refused if the sum would take too long."""
     kinds = tuple(kind for kind in kinds if kind.probability > 0)
     if balls == 0 or all(kind.weight == 0 for kind in kinds):
@@ -154,7 +154,7 @@ def expected_largest(balls: int, kinds: tuple[Cells, ...]) -> float:
     return _Loads(balls, fullest, rest).any_weights()
 
 
-def expected_highest(balls: int, kinds: tuple[Cells, ...]) -> float:
+def expected_highest(balls: int, kinds: tuple[BinClass, ...]) -> float:
     """Expected maximum over the given bins of starting load plus weight times load.
 
     Balls may fall into other bins.
@@ -163,7 +163,7 @@ def expected_highest(balls: int, kinds: tuple[Cells, ...]) -> float:
     return _Loads(balls, kinds, rest if rest > _NO_PROBABILITY else 0.0).any_weights()
 
 
-def _contenders(balls: int, kinds: tuple[Cells, ...]) -> tuple[tuple[Cells, ...], float]:
+def _contenders(balls: int, kinds: tuple[BinClass, ...]) -> tuple[tuple[BinClass, ...], float]:
     """Kinds of bins that may include the fullest bin, and the total probability of all other bins.
 
     By Chernoff's bound for the difference of two loads, all others together add less than 1e-16 of the expectation.
@@ -171,7 +171,7 @@ def _contenders(balls: int, kinds: tuple[Cells, ...]) -> tuple[tuple[Cells, ...]
     top = max(kinds, key=lambda kind: kind.probability * kind.weight)
     most = top.probability * top.weight
 
-    def surprise(kind: Cells) -> float:
+    def surprise(kind: BinClass) -> float:
         """Negative logarithm of a bound on the load that bins of this kind add, relative to the top bin's load."""
         share = kind.probability * kind.weight
         if share == 0:
@@ -212,19 +212,19 @@ def _checked_probabilities(bins: ArrayLike) -> Floats:
     return normalized
 
 
-def _kinds(probabilities: Floats) -> tuple[Cells, ...]:
+def _kinds(probabilities: Floats) -> tuple[BinClass, ...]:
     different, counts = np.unique(probabilities, return_counts=True)
-    return tuple(Cells(float(each), int(count)) for each, count in zip(different, counts, strict=True))
+    return tuple(BinClass(float(each), int(count)) for each, count in zip(different, counts, strict=True))
 
 
 class _Loads:
     """Data of one evaluation: likely counts of each kind, frequencies, and thresholds of the maximum."""
 
-    def __init__(self, balls: int, fullest: tuple[Cells, ...], rest: float) -> None:
+    def __init__(self, balls: int, fullest: tuple[BinClass, ...], rest: float) -> None:
         from scipy.fft import next_fast_len
 
         self.balls, self.fullest, self.rest = balls, fullest, rest
-        kinds = self.kinds = (*fullest, Cells(rest, 1, 0.0)) if rest > 0 else fullest
+        kinds = self.kinds = (*fullest, BinClass(rest, 1, 0.0)) if rest > 0 else fullest
         nats = _LEFT_OUT + math.log(sum(kind.count for kind in kinds))
         self.windows = [window(balls, kind.probability, nats=nats) for kind in kinds]
         width = max(last - first + 1 for first, last in self.windows)
@@ -386,7 +386,7 @@ class _Loads:
         return np.clip(out / (self.size * self.at_sum), 0.0, 1.0)
 
 
-def _places(thresholds: Floats, kind: Cells, first: int, last: int) -> Integers:
+def _places(thresholds: Floats, kind: BinClass, first: int, last: int) -> Integers:
     """Index, in a window of counts, of the largest count within each threshold; -1 if there is none."""
     if kind.weight == 0:
         return np.full(thresholds.size, last - first)

@@ -24,7 +24,7 @@ from shuffledp.core.errors import UnsupportedModelError
 from shuffledp.core.table import Floats
 from shuffledp.leakage.expected_maximum import by_convolution, expected_excess, normal_excesses, num_states
 from shuffledp.leakage.guess_scores import Scores, Slots
-from shuffledp.leakage.max_load import Cells, expected_highest
+from shuffledp.leakage.max_load import BinClass, expected_highest
 
 _LOSING = 1e-17  # most that all omitted guesses add together, as a share of the largest bound of one guess
 _TILTS = np.exp2(np.arange(-8, 9) / 2)
@@ -134,7 +134,7 @@ def by_fullest_bin(small: Scores, people: int) -> Interval | None:
         return None
     means, spreads = _moments(chances, rest, 1 / people)
     cells = tuple(
-        Cells(float(chance), 1, float(weight) / people, float(offset))
+        BinClass(float(chance), 1, float(weight) / people, float(offset))
         for chance, weight, offset in zip(chances[owner], weights, shift + means, strict=True)
     )
     try:

@@ -21,7 +21,7 @@ from shuffledp.core.statement_terms import Kind
 from shuffledp.leakage.expected_maximum import by_convolution, normal_excess
 from shuffledp.leakage.guess_scores import Scores, Slots, numbers_of
 from shuffledp.leakage.maximum_bounds import Interval, by_heaviest
-from shuffledp.leakage.uniform_shuffle import Best, best_guess
+from shuffledp.leakage.uniform_shuffle import BestExcess, best_guess
 from shuffledp.randomness.sources import RandomSource
 
 _MOST_EXACT = 300  # most people for whom all corners are tried
@@ -56,7 +56,7 @@ def slots_of(positions: "ArrayLike | PositionLaw") -> Slots:
     return tuple((weight, int(count)) for weight, count in pairs if weight > 0)
 
 
-def best_at(found: Scores, slots: Slots, *, method: str = "auto", source: RandomSource | None = None) -> Best:
+def best_at(found: Scores, slots: Slots, *, method: str = "auto", source: RandomSource | None = None) -> BestExcess:
     """Best guess if the place of the target's report has this law, or a bound on the best guess.
 
     It is a bound if the law has many different weights. Many different weights are grouped: in a group, all but one
@@ -75,7 +75,7 @@ def best_at(found: Scores, slots: Slots, *, method: str = "auto", source: Random
         known.append(heaviest)
     least = min(known, key=lambda each: each.upper)
     sure = min(least.upper, max(each.lower for each in known))
-    return Best(
+    return BestExcess(
         excess=least.upper, lower=sure, upper=least.upper, kind=Kind.UPPER_BOUND, method=least.method, note=note
     )
 

@@ -28,7 +28,7 @@ from shuffledp.leakage.uniform_shuffle import (
     ABOUT_THE_TARGET,
     INDEPENDENT,
     OBLIVIOUS,
-    Best,
+    BestExcess,
     as_vulnerability,
     best_guess,
     check_people,
@@ -256,11 +256,11 @@ def _hypotheses(last: str) -> tuple[str, ...]:
     return (INDEPENDENT, ABOUT_THE_TARGET, last)
 
 
-def _local(found: Scores) -> Best:
+def _local(found: Scores) -> BestExcess:
     """Excess of the best guess if the sender of each report is known, the largest of any shuffle."""
     values, chances = found.values.astype(np.float64), found.chances.astype(np.float64)
     excess = float((values - values[found.best]).max(axis=0) @ chances)
-    return Best.exact(excess, "one report")
+    return BestExcess.exact(excess, "one report")
 
 
 def _by_places(
@@ -295,7 +295,7 @@ def _by_windows(shuffle: ShuffleModel, found: Scores, *, counts_right: bool) -> 
             worst, reason = upper, "the worst law of places that the cost of exchanging two people allows"
     lower = _in_any_order(shuffle, found) if worst else 0.0
     note = _ONLY_EXCHANGES if worst < local.excess else _ONLY_ONE_REPORT
-    best = Best(
+    best = BestExcess(
         excess=worst,
         lower=min(lower, worst),
         upper=worst,

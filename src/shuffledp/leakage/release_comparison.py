@@ -14,10 +14,10 @@ from shuffledp.core.channels import Channel
 from shuffledp.core.described import Described
 from shuffledp.core.errors import UnsupportedModelError
 from shuffledp.core.local_models import FrequencyModel, ProtocolModel
-from shuffledp.core.shown import Shown
 from shuffledp.core.statement_terms import Kind
 from shuffledp.core.table import Floats
 from shuffledp.core.text import count_of
+from shuffledp.core.upward_calls import Shown
 from shuffledp.leakage.guess_scores import Scores, check_mixtures, checked_gain, checked_prior, decay, scores
 from shuffledp.leakage.protocol_leakage import (
     ADVERSARIES,
@@ -127,7 +127,7 @@ def compare_ways(
     validate.instance_of(ProtocolModel, model=model)
     check_supported(model)
     model = least_hidden(model)
-    asked = _Asked(model, {"prior": prior, "gain": gain}, {"method": method, "source": source})
+    asked = _ComparisonInput(model, {"prior": prior, "gain": gain}, {"method": method, "source": source})
     reasons: list[str] = []
     sample = asked.sample(reasons) if sampling else None
     ways = [asked.randomizing(), asked.shuffling(reasons), sample, asked.both(reasons)]
@@ -139,7 +139,7 @@ def compare_ways(
     )
 
 
-class _Asked:
+class _ComparisonInput:
     """Input of a comparison, with one function for each method of publishing.
 
     It adds reasons for what it leaves out.

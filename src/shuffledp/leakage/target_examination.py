@@ -14,8 +14,8 @@ from shuffledp.core import validate
 from shuffledp.core.described import Described
 from shuffledp.core.errors import InvalidParameterError, UnsupportedModelError
 from shuffledp.core.local_models import ProtocolModel
-from shuffledp.core.shown import Shown
 from shuffledp.core.statement_terms import Kind
+from shuffledp.core.upward_calls import Shown
 from shuffledp.leakage.guess_scores import Slots, checked_gain, checked_prior, matrix_of
 from shuffledp.leakage.informed_adversary import best_among, data_sets
 from shuffledp.leakage.nonuniform_shuffle import best_at, slots_of
@@ -27,7 +27,7 @@ from shuffledp.leakage.protocol_leakage import (
     worst_exchange_vulnerability,
 )
 from shuffledp.leakage.release_comparison import Comparison, compare_ways
-from shuffledp.leakage.uniform_shuffle import Best
+from shuffledp.leakage.uniform_shuffle import BestExcess
 from shuffledp.leakage.vulnerability import Vulnerability
 from shuffledp.randomness.sources import RandomSource
 
@@ -300,7 +300,7 @@ def target_capacity(
     uniform = np.full(len(possible), 1 / len(possible))
     alike = np.eye(len(possible))
 
-    def within(slots: Slots) -> Best:
+    def within(slots: Slots) -> BestExcess:
         chosen = partial(best_at, slots=slots, method=method, source=source)
         return best_among(matrix[possible], uniform, alike, belief @ matrix, chosen)
 

@@ -44,7 +44,7 @@ from shuffledp.leakage.guess_scores import (
     scores,
     scores_of,
 )
-from shuffledp.leakage.max_load import Cells, expected_largest
+from shuffledp.leakage.max_load import BinClass, expected_largest
 from shuffledp.leakage.maximum_bounds import Interval, by_fullest_bin, by_pairs, without_losers
 from shuffledp.leakage.vulnerability import Vulnerability
 from shuffledp.randomness.sources import RandomSource
@@ -70,7 +70,7 @@ OBLIVIOUS = "the order is drawn independently of the data, and only its result i
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Best:
+class BestExcess:
     """Expected excess of the best guess over the best prior guess, with its bounds and its method."""
 
     excess: float
@@ -81,7 +81,7 @@ class Best:
     note: str = ""
 
     @classmethod
-    def exact(cls, excess: float, method: str) -> "Best":
+    def exact(cls, excess: float, method: str) -> "BestExcess":
         """Best guess with an exactly known excess."""
         return cls(excess=excess, lower=excess, upper=excess, kind=Kind.EXACT, method=method)
 
@@ -160,7 +160,7 @@ def shuffled_fraction(prior: ArrayLike, channel: Channel, gain: ArrayLike | None
     return exact_mean_best(found.chances, found.values, int(num_users))
 
 
-def best_guess(found: Scores, slots: Slots, *, method: str = "auto", source: RandomSource | None = None) -> Best:
+def best_guess(found: Scores, slots: Slots, *, method: str = "auto", source: RandomSource | None = None) -> BestExcess:
     """Expected excess of the best guess, for slots with these weights, which sum to 1."""
     validate.one_of(METHODS, method=method)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
@@ -181,7 +181,7 @@ def check_people(num_users: int) -> None:
         )
 
 
-def _is_finite(best: Best) -> bool:
+def _is_finite(best: BestExcess) -> bool:
     """Whether the result is finite; an upper end without a bound may be infinite.
 
     Then nothing overflowed.
@@ -189,15 +189,15 @@ def _is_finite(best: Best) -> bool:
     return math.isfinite(best.excess) and math.isfinite(best.lower) and not math.isnan(best.upper)
 
 
-def _as_if_alone(small: Scores) -> Best:
+def _as_if_alone(small: Scores) -> BestExcess:
     """Upper bound on the excess by an adversary who knows the target's report."""
     alone = float((small.values - small.values[0]).max(axis=0) @ small.chances)
     if not math.isfinite(alone):
         raise InvalidParameterError("gain must have entries of usual size; sums of these overflow.")
-    return Best(excess=alone, lower=0.0, upper=alone, kind=Kind.UPPER_BOUND, method="one report", note=_OVERFLOWS)
+    return BestExcess(excess=alone, lower=0.0, upper=alone, kind=Kind.UPPER_BOUND, method="one report", note=_OVERFLOWS)
 
 
-def _automatic(small: Scores, slots: Slots, *, quick: bool) -> Best:
+def _automatic(small: Scores, slots: Slots, *, quick: bool) -> BestExcess:
     """Best guess, exact if there are few enough guesses to try, else between bounds.
 
     Guesses that cannot win are not counted.
@@ -221,7 +221,7 @@ def _automatic(small: Scores, slots: Slots, *, quick: bool) -> Best:
     method = min(uppers, key=lambda name: uppers[name])
     upper = uppers[method]
     lower = min(known.lower, upper)
-    return Best(excess=upper, lower=lower, upper=upper, kind=Kind.UPPER_BOUND, method=method, note=note)
+    return BestExcess(excess=upper, lower=lower, upper=upper, kind=Kind.UPPER_BOUND, method=method, note=note)
 
 
 def _between(small: Scores, slots: Slots, *, quick: bool) -> Interval:
@@ -255,31 +255,31 @@ def _feasible(small: Scores) -> int:
     return bisect_right(range(MOST_PEOPLE), _MOST_STATES, lo=2, key=states) - 1
 
 
-def _by_name(small: Scores, slots: Slots, chosen: str, source: RandomSource | None) -> Best:
+def _by_name(small: Scores, slots: Slots, chosen: str, source: RandomSource | None) -> BestExcess:
     chances, values = small.chances, small.values
     if chosen == "monte-carlo":
         excess, lower, upper = by_sampling(chances, values, slots, source)
-        return Best(excess=excess, lower=lower, upper=upper, kind=Kind.ESTIMATE, method=chosen)
+        return BestExcess(excess=excess, lower=lower, upper=upper, kind=Kind.ESTIMATE, method=chosen)
     if chosen in ("convolution", "gaussian") and len(values) != 2:
         raise InvalidParameterError(f"method={chosen!r} is for two guesses of which neither is always better.")
     if chosen == "convolution":
         lower, upper = by_convolution(chances, values, slots)
-        return Best(excess=upper, lower=lower, upper=upper, kind=Kind.UPPER_BOUND, method=chosen)
+        return BestExcess(excess=upper, lower=lower, upper=upper, kind=Kind.UPPER_BOUND, method=chosen)
     if chosen == "gaussian":
         excess = by_normal_limit(chances, values, slots)
-        return Best(excess=excess, lower=0.0, upper=float("inf"), kind=Kind.ESTIMATE, method=chosen)
+        return BestExcess(excess=excess, lower=0.0, upper=float("inf"), kind=Kind.ESTIMATE, method=chosen)
     if chosen == "enumeration":
         return _by_enumeration(small, slots)
-    return Best.exact(_by_max_load(small, slots), chosen)
+    return BestExcess.exact(_by_max_load(small, slots), chosen)
 
 
-def largest(found: Sequence[Best]) -> Best:
+def largest(found: Sequence[BestExcess]) -> BestExcess:
     """Best guess with the largest excess of several, and with the largest lower and upper limit."""
     best = max(found, key=lambda each: each.excess)
     sampled = [each for each in found if each.kind is Kind.ESTIMATE]
     kind, method = (sampled[0].kind, sampled[0].method) if sampled else (best.kind, best.method)
     lower, upper = max(each.lower for each in found), max(each.upper for each in found)
-    return Best(
+    return BestExcess(
         excess=best.excess, lower=min(lower, best.excess), upper=upper, kind=kind, method=method, note=best.note
     )
 
@@ -290,7 +290,7 @@ def missed(samples: int = 1) -> tuple[str, ...]:
 
 
 def as_vulnerability(
-    found: Scores, best: Best, *, hypotheses: tuple[str, ...], decay: str, counts_right: bool
+    found: Scores, best: BestExcess, *, hypotheses: tuple[str, ...], decay: str, counts_right: bool
 ) -> Vulnerability:
     """Vulnerability from a best guess, with its prior and its assumptions."""
     prior = float(found.prior)
@@ -334,9 +334,9 @@ def _is_slow(small: Scores, slots: Slots) -> bool:
     return sum(count for _, count in slots) > _QUICK_PEOPLE and not alike
 
 
-def _by_enumeration(small: Scores, slots: Slots) -> Best:
+def _by_enumeration(small: Scores, slots: Slots) -> BestExcess:
     if len(small.values) == 1:
-        return Best.exact(0.0, "enumeration")
+        return BestExcess.exact(0.0, "enumeration")
     states = num_states(len(small.chances), slots, small.chances) * len(small.values)
     if states > _MOST_STATES:
         limit = f" (up to {_feasible(small):,} people are feasible)" if len(slots) == 1 else ""
@@ -344,9 +344,9 @@ def _by_enumeration(small: Scores, slots: Slots) -> Best:
     found, missing = expected_excess(small.chances, small.values, slots)
     excess = max(found, 0.0)  # this order keeps nan
     if missing <= _EXACT_TO * float((small.values - small.values[0]).max(axis=0) @ small.chances):
-        return Best.exact(excess, "enumeration")
+        return BestExcess.exact(excess, "enumeration")
     upper, note = excess + missing, "What is very unlikely to be seen is left out, and counts as if it told the most."
-    return Best(excess=upper, lower=excess, upper=upper, kind=Kind.UPPER_BOUND, method="enumeration", note=note)
+    return BestExcess(excess=upper, lower=excess, upper=upper, kind=Kind.UPPER_BOUND, method="enumeration", note=note)
 
 
 def _by_max_load(small: Scores, slots: Slots) -> float:
@@ -362,9 +362,9 @@ def _by_max_load(small: Scores, slots: Slots) -> float:
         # Cells that are equal up to rounding are one kind: k of them cost as much as one.
         key = (float(f"{chance:.13g}"), float(f"{worth:.13g}") if owner is not None else 0.0)
         cells[key] = cells.get(key, 0) + 1
-    kinds = tuple(Cells(chance, number, worth) for (chance, worth), number in cells.items())
+    kinds = tuple(BinClass(chance, number, worth) for (chance, worth), number in cells.items())
     total = sum(kind.probability * kind.count for kind in kinds)
-    kinds = tuple(Cells(kind.probability / total, kind.count, kind.weight) for kind in kinds)
+    kinds = tuple(BinClass(kind.probability / total, kind.count, kind.weight) for kind in kinds)
     best = weight * (count * float(base @ small.chances) + expected_largest(count, kinds))
     return max(best - weight * count * float(small.prior), 0.0)
 

@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Described:
+class NamedShuffle:
     """Shuffle model made without a task, from the number of people and at most one more number.
 
     Args:
@@ -53,7 +53,7 @@ class ShufflerKind:
     check: Callable[[], Callable[..., None]] | None = None
     without: tuple[str, ...] = ()
     best_for: str = ""
-    described: Mapping[str, Described] = field(default_factory=dict)
+    described: Mapping[str, NamedShuffle] = field(default_factory=dict)
     section: Callable[[], type[Any]] | None = None
 
     @property
@@ -101,7 +101,7 @@ class TaskPart:
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
+class FurtherStatements:
     """Statements of a family beside differential privacy.
 
     Args:
@@ -148,7 +148,7 @@ class Family:
     games: Callable[[], tuple[type[Any], ...]] = tuple
     files: Callable[[], type[Any]] | None = None
     document: Callable[[], type[Any]] | None = None
-    beside: Beside = field(default_factory=Beside)
+    beside: FurtherStatements = field(default_factory=FurtherStatements)
 
 
 def families() -> tuple[Family, ...]:

@@ -7,7 +7,7 @@ family in the family's doors; a shuffler is imported when a task names it.
 
 from shuffledp import shufflers
 from shuffledp.core.shuffle_models import ShuffleModel
-from shuffledp.protocols.family import Described, ShufflerKind, families
+from shuffledp.protocols.family import NamedShuffle, ShufflerKind, families
 
 
 def _uniform(num_users: int) -> ShuffleModel:
@@ -22,19 +22,19 @@ KINDS: dict[str, ShufflerKind] = {
     "uniform": ShufflerKind(
         lambda: shufflers.UniformShuffler,
         best_for="the most privacy, where a shuffler is trusted: every order is equally likely",
-        described={"uniform": Described(_uniform)},
+        described={"uniform": NamedShuffle(_uniform)},
     ),
     "none": ShufflerKind(
         lambda: shufflers.IdentityShuffler,
         keeps_public=True,
         best_for="for comparison: every report stays its sender's, and statements promise epsilon0",
-        described={"none": Described(_none)},
+        described={"none": NamedShuffle(_none)},
     ),
 }
 for _family in families():
     KINDS.update(_family.shufflers)
 
 
-def described_shuffles() -> dict[str, Described]:
+def described_shuffles() -> dict[str, NamedShuffle]:
     """Shuffle models that need no task, by the names that ``--shuffler`` accepts."""
     return {name: each for kind in KINDS.values() for name, each in kind.described.items()}

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 from shuffledp._version import __version__
 from shuffledp.core.estimates import Estimate
 from shuffledp.core.local_models import ProtocolModel
-from shuffledp.core.shown import Saved
 from shuffledp.core.statement_terms import Trust
 from shuffledp.core.statements import PrivacyStatement, Statements
+from shuffledp.core.upward_calls import Saved
 from shuffledp.pipeline import Release
 from shuffledp.survey.columns import Column
 from shuffledp.survey.data_flow import DEMONSTRATION, LOCAL_NETWORK, DataFlow, said_of_one_operator
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 
-class WithFiles:
+class WrittenResult:
     """Base of results that have been written, with the SHA-256 of each file."""
 
     __slots__ = ()
@@ -42,7 +42,7 @@ class WithFiles:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ColumnStage(WithFiles):
+class ColumnStage(WrittenResult):
     """The reports or the view of a private column, handed on from one stage to the next.
 
     Args:
@@ -106,7 +106,7 @@ class StageOutcome:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ColumnOutcome(WithFiles):
+class ColumnOutcome(WrittenResult):
     """The result of a private column, ready to be written and drawn.
 
     Args:
@@ -203,7 +203,7 @@ class ColumnOutcome(WithFiles):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class Outcome(WithFiles, Saved):
+class Outcome(WrittenResult, Saved):
     """The result of a task, with all its private columns.
 
     Args:

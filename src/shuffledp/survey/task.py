@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 from shuffledp.core.described import Described, without_none
 from shuffledp.core.errors import InvalidParameterError
-from shuffledp.core.shown import above
+from shuffledp.core.upward_calls import above
 from shuffledp.core.validate import invalid, one_line
 from shuffledp.randomness.sources import RandomSource
 from shuffledp.survey.columns import (

@@ -17,9 +17,9 @@ from shuffledp.core import validate
 from shuffledp.core.described import Described
 from shuffledp.core.errors import UnsupportedModelError
 from shuffledp.core.local_models import ProtocolModel
-from shuffledp.core.shown import Shown
 from shuffledp.core.statement_terms import Kind
 from shuffledp.core.text import count_of, in_digits
+from shuffledp.core.upward_calls import Shown
 from shuffledp.leakage import Vulnerability, target_vulnerability
 from shuffledp.leakage.protocol_leakage import least_hidden
 from shuffledp.pipeline import Pipeline

@@ -115,7 +115,7 @@ def columns_and_lists(form: str) -> tuple[int, int]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class FirstQuestion:
     """A question of a first task file.
 
     Args:
@@ -189,7 +189,7 @@ class Asked:
 
 def task_text(
     kind: str,
-    asked: Sequence[Asked],
+    asked: Sequence[FirstQuestion],
     *,
     people: int,
     by: Sequence[str] = (),
@@ -230,7 +230,7 @@ def task_text(
     return f"{head}{_people(people)}{questions}{shuffled}{_release(people, most_batch, in_batches=first.in_batches)}"
 
 
-def _after(asked: Asked, first: Asked) -> str:
+def _after(asked: FirstQuestion, first: FirstQuestion) -> str:
     """Commented line on asking a question only after an answer to the first one; "" if impossible."""
     if asked.form == first.form or first.form != _USUAL or not question_type(asked.form).may_follow:
         return ""

@@ -12,7 +12,13 @@ import pytest
 from scipy.stats import binom
 
 from shuffledp.accounting.evaluators.binomial import binomial_blocks, binomial_error, log_probability, tail_ratio
-from shuffledp.accounting.evaluators.clone_counts import ClonePair, LimitedVariation, count_cells, excess, four_atoms
+from shuffledp.accounting.evaluators.clone_counts import (
+    ClonePair,
+    LimitedVariation,
+    count_cells,
+    excess,
+    multinomial_cells,
+)
 from shuffledp.accounting.numerics import SMALLEST, largest_below
 from soundness.exact_deltas import (
     laws_of_others,
@@ -163,8 +169,8 @@ def test_the_expected_excess_is_that_of_the_plain_sum(chance):
 )
 def test_cells_cost_little_and_err_upward(users, each, third, a, b, c):  # noqa: PLR0917
     exact = expected(users, each, third, a, b, c)
-    fine = four_atoms(users, each=each, third=third, outside=1e-14, num_cells=256, budget=256**2)
-    coarse = four_atoms(users, each=each, third=third, outside=1e-14, num_cells=8, budget=100)
+    fine = multinomial_cells(users, each=each, third=third, outside=1e-14, num_cells=256, budget=256**2)
+    coarse = multinomial_cells(users, each=each, third=third, outside=1e-14, num_cells=8, budget=100)
     assert exact * (1 - 1e-12) <= fine.above(a=a, b=b, c=c) <= exact * (1 + 1e-9)
     assert exact * (1 - 1e-12) <= coarse.above(a=a, b=b, c=c) <= exact * 3
 

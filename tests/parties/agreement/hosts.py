@@ -2,7 +2,7 @@
 
 from shuffledp.core.errors import RemoteProtocolError
 from shuffledp.parties.agreement.agreement_rules import AgreementRules
-from shuffledp.parties.agreement.agreement_steps import Held, frozen, step
+from shuffledp.parties.agreement.agreement_steps import AgreementState, frozen, step
 from shuffledp.parties.wire.agreeing import Kind, Signer, set_digest
 from shuffledp.parties.wire.keys import ShufflerKey
 
@@ -64,7 +64,7 @@ class Hosts:
 
     def analyst(self):
         """State of the analyst, who has followed all messages that hosts show."""
-        held = Held(me=None)
+        held = AgreementState(me=None)
         for kind in KINDS:
             for host in self.rules.hosts:
                 if (message := self.shown(host, kind)) is not None:

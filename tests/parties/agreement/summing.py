@@ -20,7 +20,7 @@ from shuffledp.parties.service.client import configs_of, sealed
 from shuffledp.parties.service.collection_at_analyzer import CollectionAtAnalyzer
 from shuffledp.parties.service.collection_at_shuffler import CollectionAtShuffler
 from shuffledp.parties.service.collection_terms import store_of
-from shuffledp.parties.service.fetcher import Fetched, Fetcher
+from shuffledp.parties.service.fetcher import Fetcher, FetchOutcome
 from shuffledp.parties.service.share_uploads import shares_of
 from shuffledp.parties.service.shuffler_app import shuffler_app
 from shuffledp.parties.wire.grammar import UploadRequest, UploadResponse
@@ -153,7 +153,7 @@ class Hosts:
             async with self.client as client:
                 for host in self.at:
                     fetcher = Fetcher(at, given.analyst, client, log=EventLog(str), host=host)
-                    while await fetcher.fetch(wait=0) is Fetched.BATCH:
+                    while await fetcher.fetch(wait=0) is FetchOutcome.BATCH:
                         pass
             ((*received,),) = store.complete(given.collection.id, len(given.task.pools))[:1]
             for manifest, body in received:

@@ -10,7 +10,7 @@ from contracts.transition_tables import by_table
 from parties.agreement.hosts import ID, KINDS, Hosts, sets_of
 from shuffledp.core.errors import InvalidParameterError, MalformedMessageError, RemoteProtocolError
 from shuffledp.parties.agreement.agreement_rules import AgreementRules, Reason, Refusal
-from shuffledp.parties.agreement.agreement_steps import TRANSITIONS, Held, Release, Sign, Stage, frozen, step
+from shuffledp.parties.agreement.agreement_steps import TRANSITIONS, AgreementState, Release, Sign, Stage, frozen, step
 from shuffledp.parties.wire.agreeing import (
     Agreement,
     Commitment,
@@ -135,7 +135,7 @@ def test_a_host_that_signs_two_intersections_is_named_and_nothing_is_released(fi
     for message in (false, right) if first else (right, false):
         hosts.hand(0, message)
     assert hosts.held[0].refusal == Refusal(Reason.LIES, 2)
-    held = Held(me=None)
+    held = AgreementState(me=None)
     for kind in KINDS:
         for host in range(3):
             held, _ = step(held, hosts.held[1].messages.get((kind, host)) or hosts.shown(host, kind), hosts.rules, None)
@@ -208,9 +208,9 @@ def test_an_agreement_with_a_commitment_that_nobody_signed_changes_nothing():
 
 def test_before_a_host_is_frozen_it_takes_no_message():
     hosts = Hosts(*ALL)
-    assert Held(me=0).stage(hosts.rules) is Stage.OPEN
+    assert AgreementState(me=0).stage(hosts.rules) is Stage.OPEN
     with pytest.raises(RemoteProtocolError, match="too early"):
-        step(Held(me=0), hosts.shown(1, Kind.COMMITMENT), hosts.rules, hosts.signers[0])
+        step(AgreementState(me=0), hosts.shown(1, Kind.COMMITMENT), hosts.rules, hosts.signers[0])
 
 
 def test_thirteen_hosts_agree():

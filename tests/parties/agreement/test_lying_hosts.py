@@ -16,7 +16,7 @@ from shuffledp.parties.agreement.agreement_steps import Stage
 from shuffledp.parties.service import fetched_release, fetcher
 from shuffledp.parties.service.collection_at_analyzer import LONGEST_MANIFEST
 from shuffledp.parties.wire.agreeing import LONGEST_STANDING, Handed, Kind, Standing
-from shuffledp.parties.wire.organizing import Asked, OrganizerRequest
+from shuffledp.parties.wire.organizing import OrganizerRequest, RequestKind
 
 WAGES = [10, 20, 30, 40, 50, 60, 70, 80, 90]
 
@@ -103,7 +103,7 @@ def test_a_host_that_has_destroyed_its_shares_takes_and_signs_nothing_more(tmp_p
             await hosts.at[0].destroy()
             other = hosts.at[1]._agreement._held.messages[Kind.COMMITMENT, 1]
             content, now = Handed.of(other, wanted=Kind.AGREEMENT).encode(), datetime.now(UTC)
-            request = OrganizerRequest.by(given.analyst, Asked.AGREE, given.collection.id, now, content=content)
+            request = OrganizerRequest.by(given.analyst, RequestKind.AGREE, given.collection.id, now, content=content)
             assert not Standing.decode(await hosts.at[0].agree(request.encode())).message
             assert hosts.at[0]._store.rows("SELECT * FROM agreement") == []
 

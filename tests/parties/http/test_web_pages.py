@@ -10,7 +10,7 @@ from parties.issuer.issuing import WithTokens
 from parties.service.given import Parties
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.parties.client.respondents_page import with_page
-from shuffledp.parties.http.web_pages import WithPages, read_pages
+from shuffledp.parties.http.web_pages import AppWithPages, read_pages
 from shuffledp.survey import WebPage
 
 OWN, ELSEWHERE = "https://mixer.example/pages/survey", "https://ask.example/survey.html"
@@ -45,7 +45,7 @@ def asked(app, method, path, **headers):
 
 
 def served(collections, pages):
-    return WithPages(PlainTextResponse("taken"), collections, pages)
+    return AppWithPages(PlainTextResponse("taken"), collections, pages)
 
 
 def test_the_shuffler_serves_the_page_that_the_collection_names_and_none_that_others_serve(beside, pages):
@@ -110,7 +110,7 @@ def test_a_browser_is_heard_however_the_address_of_the_page_is_written(address, 
 def test_where_there_are_tokens_a_page_may_show_one_and_ask_the_issuer_for_it():
     collection, _ = with_page(WithTokens().collection, ELSEWHERE)
     for way in ("reports", "token-request"):
-        app = WithPages(PlainTextResponse("taken"), [collection], {}, way=way)
+        app = AppWithPages(PlainTextResponse("taken"), [collection], {}, way=way)
         for path in ("reports", "token-request"):
             answer = asked(app, "OPTIONS", f"{collection.path}/{path}").headers
             assert answer.get("access-control-allow-origin") == ("https://ask.example" if path == way else None)
@@ -122,6 +122,6 @@ def test_where_there_are_tokens_a_page_may_show_one_and_ask_the_issuer_for_it():
 def test_behind_a_relay_the_shuffler_hears_no_page_and_the_issuer_does():
     collection, _ = with_page(WithTokens(relay="https://relay.example").collection, ELSEWHERE)
     for way, origin in (("reports", None), ("token-request", "https://ask.example")):
-        app = WithPages(PlainTextResponse("taken"), [collection], {}, way=way)
+        app = AppWithPages(PlainTextResponse("taken"), [collection], {}, way=way)
         answer = asked(app, "OPTIONS", f"{collection.path}/{way}").headers
         assert answer.get("access-control-allow-origin") == origin

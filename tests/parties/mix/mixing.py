@@ -20,7 +20,7 @@ from shuffledp.parties.service.shuffler_app import shuffler_app
 from shuffledp.parties.wire.grammar import UPLOAD_TYPE, UploadRequest, UploadResponse
 from shuffledp.parties.wire.keys import AnalyzerKey
 from shuffledp.parties.wire.mix_terms import MixPolicy, MixTerms
-from shuffledp.parties.wire.organizing import COLLECTION_TYPE, ORGANIZER_TYPE, Asked, OrganizerRequest
+from shuffledp.parties.wire.organizing import COLLECTION_TYPE, ORGANIZER_TYPE, OrganizerRequest, RequestKind
 from shuffledp.parties.wire.published_keys import PublishedKey
 from shuffledp.parties.wire.published_result import PublishedResult
 from shuffledp.survey import Collection, Service
@@ -64,7 +64,7 @@ class Mixing:
 
     async def publish(self, collection, key, statement, *, now=None):
         made = PublishedResult.by(key, collection.id, now or datetime.now(UTC), statement)
-        return await self.post(f"{collection.path}/{Asked.RESULT}", made.request.encode(), ORGANIZER_TYPE)
+        return await self.post(f"{collection.path}/{RequestKind.RESULT}", made.request.encode(), ORGANIZER_TYPE)
 
     async def page(self, collection):
         """What is served at the page's address."""

@@ -13,20 +13,20 @@ from parties.client.answering import asking
 from parties.mix.mixing import UNVOUCHED, URL, Survey, mixing
 from parties.mix.test_mix_registration import HOSTILE, Tags, kind
 from parties.service.at_work import Logged, looks_sealed, reports_of, run, sealed
-from shuffledp.files.devices import Sent
+from shuffledp.files.devices import DeviceReports
 from shuffledp.parties.http.event_log import EventLog
 from shuffledp.parties.issuer import invitations
 from shuffledp.parties.mix import mix_folder
 from shuffledp.parties.service import client
 from shuffledp.parties.service.batch_store import BatchStore
 from shuffledp.parties.service.collection_at_analyzer import CollectionAtAnalyzer
-from shuffledp.parties.service.fetcher import Fetched, Fetcher, fetching_key
+from shuffledp.parties.service.fetcher import Fetcher, FetchOutcome, fetching_key
 from shuffledp.parties.wire.closing import CLOSE_TYPE, CloseRequest
 from shuffledp.parties.wire.fetching import FETCH_TYPE, FetchRequest, batch_digest
 from shuffledp.parties.wire.grammar import UPLOAD_TYPE, HpkeConfig, ReportError, SignedManifest, UploadRequest
 from shuffledp.parties.wire.keys import AnalyzerKey, IssuerKey, ShufflerKey, from_text, in_text
 from shuffledp.parties.wire.mix_terms import MixPolicy
-from shuffledp.parties.wire.organizing import Asked
+from shuffledp.parties.wire.organizing import RequestKind
 from shuffledp.parties.wire.published_keys import PublishedKey
 from shuffledp.parties.wire.published_result import MOST_RESULTS
 from shuffledp.parties.wire.registering import ISSUER_KEY_TYPE
@@ -87,7 +87,7 @@ async def released(folder, mix, survey):
         log = EventLog(Logged().write)
         at = CollectionAtAnalyzer(survey.collection, [survey.key], store, folder / "release", log=log)
         fetcher = Fetcher(at, fetching_key([survey.key], survey.collection), mix.client, log=log)
-        while await fetcher.fetch(wait=1) is Fetched.BATCH:
+        while await fetcher.fetch(wait=1) is FetchOutcome.BATCH:
             pass
         await at.has_ended()
     finally:
@@ -148,7 +148,9 @@ def test_a_mix_stores_and_shuffles_every_message_of_a_person(tmp_path):
             assert (await mix.register(survey.collection)).status_code == 201
             reports = TickColumns(epsilon0=6.0, num_options=3, at_most=2).randomize(np.zeros((12, 3), dtype=bool))
             config = HpkeConfig.decode(survey.collection.analyzer.key.public)
-            people = client.sealed(survey.collection, Sent(reports=(reports,), public=None, left_out=0), config)
+            people = client.sealed(
+                survey.collection, DeviceReports(reports=(reports,), public=None, left_out=0), config
+            )
             assert await mix.send(survey.collection, *people) == {}
             return await handed_over(mix, survey, 0), await mix.send(survey.collection, people[0])
 
@@ -387,7 +389,7 @@ async def by_invitation(mix, people, **further):
     issuer = Service(url=URL, key=PublishedKey.from_dict(made.json()))
     survey = await registered(mix, issuer=issuer, transport="token", **further)
     several, listed = invitations.new_invitations(survey.collection, people)
-    answer = await mix.ask(Asked.INVITED, survey.collection, survey.key, listed.written().encode())
+    answer = await mix.ask(RequestKind.INVITED, survey.collection, survey.key, listed.written().encode())
     return survey, several, listed, answer
 
 
@@ -419,13 +421,16 @@ def test_the_mix_gives_tokens_and_tells_three_times_which_invitations_gave_none(
                     authorization=shown,
                 )
                 assert answer.status_code == 200
-            absent = [await mix.ask(Asked.ABSENT, collection, survey.key)]
+            absent = [await mix.ask(RequestKind.ABSENT, collection, survey.key)]
         async with mixing(tmp_path) as again:
-            absent += [await again.ask(Asked.ABSENT, collection, survey.key) for _ in range(3)]
+            absent += [await again.ask(RequestKind.ABSENT, collection, survey.key) for _ in range(3)]
             used = await token(again, collection, several[0])
             last = await token(again, collection, several[11])
             assert (await close(again, survey)).status_code == 200
-            late = [await again.ask(Asked.ABSENT, collection, survey.key), await token(again, collection, several[11])]
+            late = [
+                await again.ask(RequestKind.ABSENT, collection, survey.key),
+                await token(again, collection, several[11]),
+            ]
             batches = await fetched(again, survey)
             await again.host.look()
             files = sorted(each.name for each in again.at(collection).registered.folder.iterdir())
@@ -450,11 +455,11 @@ def test_who_is_absent_is_told_only_where_the_collection_said_so_and_to_its_anal
             silent, _, _, _ = await by_invitation(mix, 3)
             told, _, _, _ = await by_invitation(mix, 3, reminders=True)
             refused = [
-                await mix.ask(Asked.ABSENT, silent.collection, silent.key),
-                await mix.ask(Asked.ABSENT, told.collection, silent.key),
-                await mix.ask(Asked.ABSENT, told.collection, AnalyzerKey.generate()),
+                await mix.ask(RequestKind.ABSENT, silent.collection, silent.key),
+                await mix.ask(RequestKind.ABSENT, told.collection, silent.key),
+                await mix.ask(RequestKind.ABSENT, told.collection, AnalyzerKey.generate()),
             ]
-            good = await mix.ask(Asked.ABSENT, told.collection, told.key)
+            good = await mix.ask(RequestKind.ABSENT, told.collection, told.key)
             return list(map(kind, refused)), len(good.json()["absent"])
 
     refused, number = run(test)
@@ -471,7 +476,7 @@ def test_lists_of_invitations_add_up_and_are_of_the_analyst_and_not_too_long(tmp
             made, replaced = invitations.replacements(collection, [several[0].code])
 
             async def invite(listed, key=key):
-                return await mix.ask(Asked.INVITED, collection, key, listed.written().encode())
+                return await mix.ask(RequestKind.INVITED, collection, key, listed.written().encode())
 
             assert (await invite(replaced)).status_code == first.status_code == 200
             gone, anew = await token(mix, collection, several[0]), await token(mix, collection, made[0])
@@ -479,12 +484,14 @@ def test_lists_of_invitations_add_up_and_are_of_the_analyst_and_not_too_long(tmp
             refused = [
                 await invite(other),
                 await invite(other, AnalyzerKey.generate()),
-                await mix.ask(Asked.INVITED, collection, key, b"{}"),
-                await mix.ask(Asked.INVITED, collection, key, b"[]"),
-                await mix.ask(Asked.INVITED, collection, key, other.written().replace(other.collection, "AA").encode()),
+                await mix.ask(RequestKind.INVITED, collection, key, b"{}"),
+                await mix.ask(RequestKind.INVITED, collection, key, b"[]"),
+                await mix.ask(
+                    RequestKind.INVITED, collection, key, other.written().replace(other.collection, "AA").encode()
+                ),
             ]
             plain = await registered(mix)
-            refused.append(await mix.ask(Asked.INVITED, plain.collection, plain.key, listed_for(plain)))
+            refused.append(await mix.ask(RequestKind.INVITED, plain.collection, plain.key, listed_for(plain)))
         async with mixing(tmp_path, policy=MixPolicy(people=12)) as again:
             still = [await token(again, collection, each) for each in (several[0], several[1])]
             return gone, anew, list(map(kind, refused)), still

@@ -9,7 +9,7 @@ from parties.issuer.issuing import issuer_key
 from shuffledp.core.instants import written
 from shuffledp.parties.wire.keys import GatewayKey, ShufflerKey, from_text, in_text
 from shuffledp.parties.wire.mix_terms import MixPolicy, MixTerms
-from shuffledp.parties.wire.organizing import Asked, OrganizerRequest
+from shuffledp.parties.wire.organizing import OrganizerRequest, RequestKind
 from shuffledp.parties.wire.published_keys import PublishedKey
 from shuffledp.survey import Collection
 
@@ -62,11 +62,11 @@ class PlayedMix:
         if path == "/collections":
             self.collection = Collection.from_dict(json.loads(body))
             return httpx.Response(201)
-        if path.endswith(f"/{Asked.ABSENT}"):
+        if path.endswith(f"/{RequestKind.ABSENT}"):
             return httpx.Response(200, json={"absent": [in_text(each) for each in self.absent]})
         if path.startswith("/c/"):
             return httpx.Response(200, content=self.page)
-        if path.endswith(f"/{Asked.RESULT}") and request.method == "GET":
+        if path.endswith(f"/{RequestKind.RESULT}") and request.method == "GET":
             found = [in_text(body) for place, body in self.requests if place == path]
             return httpx.Response(200, json={"results": found})
         if request.method == "GET":

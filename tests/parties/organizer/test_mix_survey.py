@@ -19,7 +19,7 @@ from shuffledp.parties.organizer.mix_client import MixClient
 from shuffledp.parties.organizer.mix_survey import MixPlan, new_mix_survey, remind
 from shuffledp.parties.organizer.registration import Mixes
 from shuffledp.parties.wire.keys import from_text
-from shuffledp.parties.wire.organizing import Asked
+from shuffledp.parties.wire.organizing import RequestKind
 from shuffledp.survey.asked_questions import AskedQuestion
 from shuffledp.survey.survey_terms import SurveyTerms
 
@@ -100,7 +100,7 @@ def test_people_who_are_invited_have_a_link_a_card_and_a_mail_each_and_the_mix_k
     collection = survey.read()
     assert (collection.transport, collection.issuer.url, collection.reminders) == ("token", URL, False)
     assert Trust.ISSUER_AT_SHUFFLER in collection.trust
-    (listed,) = [Invited.from_dict(json.loads(each)) for each in played.sent(Asked.INVITED)]
+    (listed,) = [Invited.from_dict(json.loads(each)) for each in played.sent(RequestKind.INVITED)]
     assert len(listed.codes) == 3
     header, *people = rows(survey.invitations / "people.csv")
     assert header == ["name", "Mail", "invitation", "link"]
@@ -151,10 +151,10 @@ def test_where_the_collection_says_so_those_alone_are_reminded_who_are_absent(tm
     played.absent = digests(codes["Cleo"])
     folder, count = remind(survey, mix)
     assert (count, [row[0] for row in rows(folder / "people.csv")[1:]]) == (1, ["Cleo"])
-    assert played.sent(Asked.ABSENT) == [b""]
+    assert played.sent(RequestKind.ABSENT) == [b""]
     folder, count = remind(survey, mix, everybody=True)
     assert (folder.name, count) == ("reminder-2", 3)
-    assert len(played.sent(Asked.ABSENT)) == 1
+    assert len(played.sent(RequestKind.ABSENT)) == 1
     played.absent = []
     folder, count = remind(survey, mix)
     assert (count, [each.name for each in folder.iterdir()]) == (0, ["people.csv"])

@@ -12,7 +12,7 @@ from parties.service.at_work import analyzer, collected, run, shuffler
 from parties.service.given import Parties
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.flow import Reports
-from shuffledp.files.devices import Sent, randomize_each
+from shuffledp.files.devices import DeviceReports, randomize_each
 from shuffledp.files.reading import CsvInMemory
 from shuffledp.parties.service import collection_terms
 from shuffledp.parties.service.batch_opening import OpenedBatch
@@ -128,7 +128,7 @@ def test_vectors_go_the_same_way(tmp_path):
     model = task.column.randomizer.randomizer().model
     reports = model.randomizer().randomize(np.full((20, 3), 0.5))
     config = configs_of(parties.collection, datetime.now(UTC))[0]
-    submissions = sealed(parties.collection, Sent(reports=(reports,), public=None, left_out=0), config)
+    submissions = sealed(parties.collection, DeviceReports(reports=(reports,), public=None, left_out=0), config)
     assert len(task.pools) == model.num_messages
     run(collected, tmp_path, parties, submissions)
     assert statement(tmp_path)["num_reports"] == 20 * model.num_messages

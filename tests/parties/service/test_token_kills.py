@@ -21,7 +21,7 @@ from shuffledp.parties.issuer.issuer_app import CollectionAtIssuer
 from shuffledp.parties.issuer.issuer_store import IssuerStore
 from shuffledp.parties.service import client as sending
 from shuffledp.parties.service import collection_at_analyzer, forwarder
-from shuffledp.parties.service.batch_store import BatchStore, Incoming
+from shuffledp.parties.service.batch_store import BatchStore, IncomingBody
 from shuffledp.parties.service.collection_at_analyzer import CollectionAtAnalyzer
 from shuffledp.parties.service.collection_at_shuffler import CollectionAtShuffler
 from shuffledp.parties.service.device_token import DeviceToken
@@ -35,7 +35,7 @@ ISSUING = (CollectionAtIssuer, "sign"), [(IssuerStore, "run"), (issuer_app, "bli
 INTAKE = (CollectionAtShuffler, "upload"), [(ReportStore, "run"), (ReportStore, "run_many")]
 RECEPTION = (
     (CollectionAtAnalyzer, "take"),
-    [(BatchStore, "run"), (Incoming, "publish"), (collection_at_analyzer, "write_batch_release")],
+    [(BatchStore, "run"), (IncomingBody, "publish"), (collection_at_analyzer, "write_batch_release")],
 )
 MOMENTS_OF_ISSUING = 8  # before and after: all of it, the mark of the invitation, its reading, and the signature
 MOMENTS_OF_INTAKE = 12  # before and after: all of it, and each statement about tokens, reports and counts

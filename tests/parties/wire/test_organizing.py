@@ -9,7 +9,7 @@ import pytest
 from shuffledp.core.errors import InvalidParameterError, MalformedMessageError, RemoteProtocolError
 from shuffledp.parties.wire.keys import AnalyzerKey, GatewayKey, ShufflerKey, in_text
 from shuffledp.parties.wire.mix_terms import MixPolicy, MixTerms, place_of
-from shuffledp.parties.wire.organizing import Asked, OrganizerRequest
+from shuffledp.parties.wire.organizing import OrganizerRequest, RequestKind
 from shuffledp.parties.wire.published_keys import PublishedKey
 from shuffledp.parties.wire.published_result import PublishedResult
 from shuffledp.parties.wire.registering import RegistrantProof, code_of_shown
@@ -17,12 +17,12 @@ from shuffledp.parties.wire.registering import RegistrantProof, code_of_shown
 NOW = datetime(2026, 12, 1, 12, tzinfo=UTC)
 ID, OTHER = bytes(32), bytes([1] * 32)
 KEY, STRANGER = AnalyzerKey.generate(), AnalyzerKey.generate()
-GOOD = OrganizerRequest.by(KEY, Asked.INVITED, ID, NOW, b"content")
+GOOD = OrganizerRequest.by(KEY, RequestKind.INVITED, ID, NOW, b"content")
 URL, BODY = "https://mix.example.org/collections", b"a collection"
 PROOF = RegistrantProof.by(KEY, URL, BODY, NOW)
 
 
-def verified(request, *, asked=Asked.INVITED, collection_id=ID, now=NOW):
+def verified(request, *, asked=RequestKind.INVITED, collection_id=ID, now=NOW):
     OrganizerRequest.decode(request.encode()).verify(KEY.request_key, asked, collection_id=collection_id, now=now)
 
 
@@ -36,9 +36,9 @@ def test_the_analyst_asks_for_one_thing_within_a_few_minutes():
 @pytest.mark.parametrize(
     ("request_", "further"),
     [
-        (OrganizerRequest.by(STRANGER, Asked.INVITED, ID, NOW, b"content"), {}),
-        (GOOD, {"asked": Asked.ABSENT}),
-        (GOOD, {"asked": Asked.RESULT}),
+        (OrganizerRequest.by(STRANGER, RequestKind.INVITED, ID, NOW, b"content"), {}),
+        (GOOD, {"asked": RequestKind.ABSENT}),
+        (GOOD, {"asked": RequestKind.RESULT}),
         (GOOD, {"collection_id": OTHER}),
         (replace(GOOD, content=b"other"), {}),
         (replace(GOOD, collection_id=OTHER), {"collection_id": OTHER}),
@@ -94,7 +94,7 @@ def test_a_result_of_another_analyst_collection_or_purpose_is_refused():
     for request, further in (
         (good, {"key": STRANGER}),
         (good, {"collection_id": OTHER}),
-        (OrganizerRequest.by(KEY, Asked.INVITED, ID, NOW, good.content), {}),
+        (OrganizerRequest.by(KEY, RequestKind.INVITED, ID, NOW, good.content), {}),
     ):
         with pytest.raises(RemoteProtocolError, match="it is by another"):
             of(request, **further)
@@ -117,7 +117,7 @@ def test_a_result_of_another_analyst_collection_or_purpose_is_refused():
 )
 def test_a_result_in_any_other_bytes_is_refused(content):
     with pytest.raises(MalformedMessageError):
-        of(OrganizerRequest.by(KEY, Asked.RESULT, ID, NOW, content))
+        of(OrganizerRequest.by(KEY, RequestKind.RESULT, ID, NOW, content))
 
 
 # ---- terms ----------------------------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ from shuffledp.protocols.d_sigma.people.assignment import Groups
 from shuffledp.protocols.d_sigma.shufflers.noisy_sort import NoisySortShuffler
 from shuffledp.protocols.d_sigma.survey.exploration import explore
 from shuffledp.protocols.d_sigma.survey.pilot import made_up_answers, section_of, stretches
-from shuffledp.protocols.d_sigma.survey.settings_tried import is_dominated, picks_of
+from shuffledp.protocols.d_sigma.survey.pilot_results import is_dominated, picks_of
 from shuffledp.randomizers import KaryRandomizedResponse
 from shuffledp.shufflers import IdentityShuffler
 from shuffledp.survey import Task

@@ -10,7 +10,7 @@ from cli.running import shuffledp
 from shuffledp import FrequencyAnalyzer, Groups, KaryRandomizedResponse, NoisySortShuffler, Pipeline
 from shuffledp.attacks import Verdict
 from shuffledp.core.local_models import ProtocolModel
-from shuffledp.protocols.d_sigma.files.hidden_people import hidden_households
+from shuffledp.protocols.d_sigma.files.naming_chances import household_naming_chances
 from shuffledp.protocols.d_sigma.planning.each_person import common_each
 from shuffledp.protocols.d_sigma.survey.household_audit import guess_household, name_household
 from shuffledp.testing import SeededSource
@@ -75,7 +75,7 @@ def guessed(shuffler, trials=150, domain_size=2, epsilon0=0.5):
 
 def test_a_release_states_what_a_common_answer_of_neighbors_loses():
     shuffler = NoisySortShuffler(groups=GROUPS, alpha=0.05, order=ORDER)
-    (stated,) = hidden_households(_model(shuffler), shuffler, 3, 1e-6)
+    (stated,) = household_naming_chances(_model(shuffler), shuffler, 3, 1e-6)
     each = common_each(shuffler, 3, 0.5, 1e-6)
     assert (stated.common, stated.common_median) == (each.max(), pytest.approx(np.median(each)))
     assert 0.3 < stated.common < 3 * 0.5
@@ -89,7 +89,7 @@ def test_a_release_states_what_a_common_answer_of_neighbors_loses():
 def test_the_chance_of_guessing_a_common_answer_follows_from_what_a_release_states():
     shuffler = NoisySortShuffler(groups=GROUPS, alpha=0.05, order=ORDER)
     found = guessed(shuffler, 20)
-    (stated,) = hidden_households(_model(shuffler), shuffler, 3, 1e-6)
+    (stated,) = household_naming_chances(_model(shuffler), shuffler, 3, 1e-6)
     assert found.claimed == pytest.approx(1 / (1 + math.exp(-stated.common)), abs=1e-6)
     assert stated.common_median <= stated.common < 3 * 0.5
     assert "one of which 3 neighbors have in common" in str(found)
@@ -110,7 +110,7 @@ def test_of_more_answers_and_of_gaussian_noise_nothing_is_stated_of_a_common_one
     assert guessed(NoisySortShuffler(groups=GROUPS, alpha=1.0, order=ORDER), domain_size=3) is None
     gaussian = NoisySortShuffler(groups=GROUPS, alpha=1.0, order=ORDER, noise="gaussian", delta=1e-6)
     assert guessed(gaussian) is None
-    assert hidden_households(_model(gaussian), gaussian, 3, 1e-6) == ()
+    assert household_naming_chances(_model(gaussian), gaussian, 3, 1e-6) == ()
 
 
 def _model(shuffler) -> ProtocolModel:

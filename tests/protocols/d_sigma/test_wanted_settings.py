@@ -39,9 +39,9 @@ from shuffledp.protocols.d_sigma.planning.wanted_settings import (
 from shuffledp.protocols.d_sigma.shufflers.mallows import MallowsShuffler
 from shuffledp.protocols.d_sigma.shufflers.noisy_sort import NoisySortShuffler
 from shuffledp.protocols.d_sigma.survey.groups import Grouping
-from shuffledp.protocols.d_sigma.survey.groups_sought import Sought, choose, seek
 from shuffledp.protocols.d_sigma.survey.pilot_bench import shuffler_of
-from shuffledp.protocols.d_sigma.survey.settings_tried import Setting
+from shuffledp.protocols.d_sigma.survey.pilot_results import Setting
+from shuffledp.protocols.d_sigma.survey.settings_search import Sought, choose, seek
 from shuffledp.randomizers import KaryRandomizedResponse, LdpModel
 from shuffledp.survey import Task
 

@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import Any
 
-from shuffledp.protocols.family import Beside, Described, Family, ShufflerKind
+from shuffledp.protocols.family import Family, FurtherStatements, NamedShuffle, ShufflerKind
 
 
 def _shuffled_twice() -> Any:
@@ -33,7 +33,9 @@ FAMILY = Family(
             lambda: _shuffled_twice().TwiceShuffler,
             section=_section,
             best_for="tests",
-            described={"twice": Described(lambda num_users: _shuffled_twice().TwiceShuffleModel(num_users=num_users))},
+            described={
+                "twice": NamedShuffle(lambda num_users: _shuffled_twice().TwiceShuffleModel(num_users=num_users))
+            },
         )
     },
     calibrations={"twice_shufflers": lambda: _shuffled_twice().twice_shufflers},
@@ -41,5 +43,5 @@ FAMILY = Family(
     games=lambda: (_last_row_game().LastRowGame,),
     files=_files,
     document=_document,
-    beside=Beside(lambda model: _shuffled_twice().order_of_twice(model)),
+    beside=FurtherStatements(lambda model: _shuffled_twice().order_of_twice(model)),
 )

@@ -190,7 +190,7 @@ def excess(trials: Floats, chance: float, level: Floats) -> Floats:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class FourAtoms:
+class MultinomialCells:
     """Joint law of the counts A, B and D of three kinds of messages, with B and D in cells.
 
     All other messages are a fourth kind. For each of the numbers B at which the cells of ``outer`` end, ``seconds``,
@@ -212,7 +212,9 @@ class FourAtoms:
         return a * self.outer.chords((self.weights * values).sum(axis=1))
 
 
-def four_atoms(users: int, *, each: float, third: float, outside: float, num_cells: int, budget: int) -> FourAtoms:
+def multinomial_cells(
+    users: int, *, each: float, third: float, outside: float, num_cells: int, budget: int
+) -> MultinomialCells:
     """Law of the counts of three kinds of messages, with chances ``each``, ``each`` and ``third``.
 
     At most ``outside`` is left out of the second kind's law, which has at most ``num_cells`` cells, with about
@@ -223,7 +225,7 @@ def four_atoms(users: int, *, each: float, third: float, outside: float, num_cel
     num_thirds = min(max(budget // len(seconds), 4), _MOST_CELLS)
     thirds, weights = _hats(users - seconds, min(third / rest, 1.0), outside, num_thirds)
     chance = min(each / (rest - third), 1.0) if rest > third else 1.0
-    return FourAtoms(outer=outer, seconds=seconds, thirds=thirds, weights=weights, chance=chance)
+    return MultinomialCells(outer=outer, seconds=seconds, thirds=thirds, weights=weights, chance=chance)
 
 
 def _hats(trials: Floats, chance: float, outside: float, num_cells: int) -> tuple[Floats, Floats]:
@@ -314,14 +316,14 @@ class LimitedVariation:
         rough = self._upper(epsilon, self._law(SMALLEST, _COARSE_CELLS))
         return min(rough, self._upper(epsilon, self._law(max(_OUTSIDE * rough, SMALLEST), _FINE_CELLS)))
 
-    def _law(self, outside: float, size: tuple[int, int]) -> FourAtoms:
+    def _law(self, outside: float, size: tuple[int, int]) -> MultinomialCells:
         odds = math.exp(-self.epsilon0)
         users = min(self.users, _MOST_USERS)  # more people never hurt
         each = self.beta * odds / -math.expm1(-self.epsilon0)
         both = max(odds * (1 - self.beta * (1 + odds) / -math.expm1(-self.epsilon0)), 0.0)
-        return four_atoms(users, each=each, third=both, outside=outside, num_cells=size[0], budget=size[1])
+        return multinomial_cells(users, each=each, third=both, outside=outside, num_cells=size[0], budget=size[1])
 
-    def _upper(self, epsilon: float, law: FourAtoms) -> float:
+    def _upper(self, epsilon: float, law: MultinomialCells) -> float:
         if epsilon >= self.epsilon0:
             return 0.0
         odds, growth = math.exp(-self.epsilon0), math.expm1(epsilon)

@@ -15,7 +15,7 @@ from shuffledp.accounting.numerics import gaussian_epsilon
 from shuffledp.accounting.swapping.majorants import Majorant, majorant
 from shuffledp.accounting.swapping.report_classes import ROUNDING, ReportClass, merged, one_law
 from shuffledp.accounting.swapping.reservoirs import Reservoir
-from shuffledp.accounting.swapping.searches import Choices, Found, least_delta, least_epsilon, tilt_at
+from shuffledp.accounting.swapping.searches import Choices, SearchResult, least_delta, least_epsilon, tilt_at
 from shuffledp.accounting.swapping.tilted_integrals import Tilt, cell_bounds
 from shuffledp.core.table import Floats
 
@@ -71,7 +71,7 @@ class SwapChannel:
         """Largest bound on delta over all pairs at an epsilon; 1 if the search fails for a pair."""
         worst = 0.0
         for pair in self.pairs:
-            found: Found | None = least_delta(
+            found: SearchResult | None = least_delta(
                 partial(self.delta_of, pair), epsilon, self._start(pair, epsilon), others=self.others
             )
             worst = max(worst, 1.0 if found is None else found.delta)

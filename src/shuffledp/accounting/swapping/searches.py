@@ -44,7 +44,7 @@ class DeltaBound(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class SearchResult:
     """Result of a search: an epsilon, the bound on delta evaluated there, and the choices used."""
 
     epsilon: float
@@ -60,7 +60,7 @@ def tilt_at(growth: float, mu: float) -> float:
 
 def least_epsilon(
     bound: DeltaBound, first: Callable[[float], Choices], *, others: int, delta: float, guess: float, limit: float
-) -> Found | None:
+) -> SearchResult | None:
     """Smallest epsilon found at which the evaluated bound is at most delta; None if no epsilon is found.
 
     Args:
@@ -83,17 +83,17 @@ def least_epsilon(
     return _settled(bound, epsilon, choices, delta, limit) if choices is not None else None
 
 
-def least_delta(bound: DeltaBound, epsilon: float, start: Choices, *, others: int) -> Found | None:
+def least_delta(bound: DeltaBound, epsilon: float, start: Choices, *, others: int) -> SearchResult | None:
     """Least bound on delta found at an epsilon; None if none is found."""
     choices = usable(bound, epsilon, start)
     if choices is None:
         return None
     choices, _ = improved(bound, epsilon, choices, others, _ROUNDS[0])
     found = bound(epsilon, choices)
-    return None if found is None else Found(epsilon=epsilon, delta=found, choices=choices)
+    return None if found is None else SearchResult(epsilon=epsilon, delta=found, choices=choices)
 
 
-def _lowest(bound: DeltaBound, epsilon: float, start: Choices, others: int, delta: float) -> Found | None:
+def _lowest(bound: DeltaBound, epsilon: float, start: Choices, others: int, delta: float) -> SearchResult | None:
     """Result at an epsilon if its bound is at most ``delta``; else None.
 
     None also where a rough value is far above.
@@ -105,9 +105,9 @@ def _lowest(bound: DeltaBound, epsilon: float, start: Choices, others: int, delt
     return found if found is not None and found.delta <= delta else None
 
 
-def _settled(bound: DeltaBound, epsilon: float, choices: Choices, delta: float, limit: float) -> Found | None:
+def _settled(bound: DeltaBound, epsilon: float, choices: Choices, delta: float, limit: float) -> SearchResult | None:
     """Result at the least epsilon tried with a whole bound of at most delta; None without one."""
-    best: Found | None = None
+    best: SearchResult | None = None
     before: tuple[float, float] | None = None
     slope = choices.rate * math.exp(epsilon)  # approximate slope of ln delta
     for _ in range(_MOST_WHOLE):
@@ -118,7 +118,7 @@ def _settled(bound: DeltaBound, epsilon: float, choices: Choices, delta: float, 
             break
         above = math.log(max(found, SMALLEST)) - math.log(delta)
         if found <= delta and (best is None or epsilon < best.epsilon):
-            best = Found(epsilon=epsilon, delta=found, choices=choices)
+            best = SearchResult(epsilon=epsilon, delta=found, choices=choices)
         if -_CLOSE <= above <= 0:
             break
         if before is not None and epsilon != before[0]:

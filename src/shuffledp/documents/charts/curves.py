@@ -23,7 +23,7 @@ _FARTHEST = 10**9  # limit of the search for the fewest users of a theorem
 _LOSSES, _DELTAS = (0.1, 5.0), (1e-12, 1e-4)  # least range of a picture
 
 
-class Along(StrEnum):
+class CurveAxis(StrEnum):
     """Quantity that changes along a curve."""
 
     USERS = "users"
@@ -73,7 +73,7 @@ class Curves:
         own: what is stated at the protocol's own value, where bounds that take seconds make it less than the curves.
     """
 
-    along: Along
+    along: CurveAxis
     values: NDArray[Any]
     here: float
     local: NDArray[np.float64]
@@ -105,7 +105,7 @@ class Curves:
         else:
             curves = tuple(family.users_curve(theorem, users, people) for theorem in theorems)
         local = np.array(list(family.losses(users).values()))
-        return cls(along=Along.USERS, values=users, here=people, local=local, curves=curves)
+        return cls(along=CurveAxis.USERS, values=users, here=people, local=local, curves=curves)
 
     @classmethod
     def over_epsilon0(
@@ -125,7 +125,7 @@ class Curves:
             local = model.local if loss == here else describe(loss)
             return replace(model, local=local), delta
 
-        return cls._along(Along.EPSILON0, _Family(at=at), np.unique([*grid, here]), here, theorems)
+        return cls._along(CurveAxis.EPSILON0, _Family(at=at), np.unique([*grid, here]), here, theorems)
 
     @classmethod
     def over_delta(
@@ -134,12 +134,12 @@ class Curves:
         """Curves of all theorems for deltas around the given one."""
         grid = np.geomspace(min(_DELTAS[0], delta / 2), max(_DELTAS[1], min(delta * 100, 0.5)), points)
         return cls._along(
-            Along.DELTA, _Family(at=lambda value: (model, value)), np.unique([*grid, delta]), delta, theorems
+            CurveAxis.DELTA, _Family(at=lambda value: (model, value)), np.unique([*grid, delta]), delta, theorems
         )
 
     @classmethod
     def _along(
-        cls, along: Along, family: "_Family", values: NDArray[np.float64], here: float, theorems: Sequence[Theorem]
+        cls, along: CurveAxis, family: "_Family", values: NDArray[np.float64], here: float, theorems: Sequence[Theorem]
     ) -> "Curves":
         losses = family.losses(values)
         possible, local = np.array(list(losses)), np.array(list(losses.values()))

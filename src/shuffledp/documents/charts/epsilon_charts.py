@@ -11,7 +11,7 @@ from shuffledp.accounting import Theorem
 from shuffledp.core.statement_terms import Status
 from shuffledp.core.text import in_digits
 from shuffledp.documents.charts.chart import Axis, Band, Chart, Dots, Line, Mark, Name, Note, Panel, Rows, Spans
-from shuffledp.documents.charts.curves import Along, Curve, Curves, shown
+from shuffledp.documents.charts.curves import Curve, CurveAxis, Curves, shown
 from shuffledp.documents.words import count, number
 
 _AT_ONCE = "The line leaves out the bounds that take seconds; with them, the dot is at {}."
@@ -22,19 +22,19 @@ _LEAST = 20  # the least epsilon on the axis is the largest divided by this, or 
 WITHDRAWN = "The run on this page is withdrawn: none of this holds for it."
 _RATIOS = "What is promised over the best possible, against the number of users"
 _TITLES = {
-    Along.USERS: "Epsilon against the number of users",
-    Along.EPSILON0: "Epsilon against the local loss",
-    Along.DELTA: "Epsilon against delta",
+    CurveAxis.USERS: "Epsilon against the number of users",
+    CurveAxis.EPSILON0: "Epsilon against the local loss",
+    CurveAxis.DELTA: "Epsilon against delta",
 }
 _BELOW = {
-    Along.USERS: "number of users",
-    Along.EPSILON0: "epsilon0, the loss of one report by itself",
-    Along.DELTA: "delta, the remainder",
+    CurveAxis.USERS: "number of users",
+    CurveAxis.EPSILON0: "epsilon0, the loss of one report by itself",
+    CurveAxis.DELTA: "delta, the remainder",
 }
-_HERE: dict[Along, Callable[[float], str]] = {
-    Along.USERS: lambda value: f"{count(int(value))} users",
-    Along.EPSILON0: lambda value: f"epsilon0 = {number(value, 'exactly')}",
-    Along.DELTA: lambda value: f"delta = {value:g}",
+_HERE: dict[CurveAxis, Callable[[float], str]] = {
+    CurveAxis.USERS: lambda value: f"{count(int(value))} users",
+    CurveAxis.EPSILON0: lambda value: f"epsilon0 = {number(value, 'exactly')}",
+    CurveAxis.DELTA: lambda value: f"delta = {value:g}",
 }
 
 
@@ -107,7 +107,7 @@ def stacked_chart(panels: Sequence[Curves], *, name: str, title: str, who: str) 
 
 def has_ratios(curves: Curves) -> bool:
     """Whether promises can be compared with a lower bound, for some number of users."""
-    return curves.along is Along.USERS and bool(np.isfinite(_ratio(curves, curves.stated)).any())
+    return curves.along is CurveAxis.USERS and bool(np.isfinite(_ratio(curves, curves.stated)).any())
 
 
 def _at_once(curves: Curves) -> tuple[str, ...]:
@@ -134,7 +134,7 @@ def _ratio_panel(curves: Curves) -> Panel:
     dashed = (Line(x=curves.values, y=at_once, width=1.5, dash="dashed"),) if (at_once > stated).any() else ()
     return Panel(
         x=Axis(
-            label=_BELOW[Along.USERS],
+            label=_BELOW[CurveAxis.USERS],
             ends=(curves.values[0], curves.values[-1]),
             is_log=True,
             is_short=True,
@@ -208,7 +208,7 @@ def _panel(curves: Curves, who: str, *, withdrawn: bool = False, by_theorem: boo
         label=_BELOW[curves.along],
         ends=(values[0], values[-1]),
         is_log=True,
-        is_short=curves.along is Along.USERS,
+        is_short=curves.along is CurveAxis.USERS,
         ticks=(6, 3),
     )
     y = Axis(label="epsilon", ends=ends, is_log=True, ticks=(10, 10))

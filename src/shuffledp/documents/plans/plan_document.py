@@ -24,7 +24,7 @@ from shuffledp.documents.words import (
     small_sample,
 )
 from shuffledp.planning.blanket_plan import BlanketPlan
-from shuffledp.planning.tick_ways import TickWays
+from shuffledp.planning.tick_comparison import TickWays
 from shuffledp.planning.word_plan import WordPlan
 from shuffledp.survey import Column as PrivateColumn
 from shuffledp.survey import ColumnPlan, Plan

@@ -8,7 +8,7 @@ from shuffledp.core.text import count_of, in_digits
 from shuffledp.documents.blocks import Block, Column, Role, Table, Text, told
 from shuffledp.documents.plans.column_plan_document import ColumnPlanDocument
 from shuffledp.documents.words import NOTHING
-from shuffledp.planning.tick_ways import TickWay, TickWays
+from shuffledp.planning.tick_comparison import TickWay, TickWays
 
 _CLEARLY = 0.99  # ratio of errors from which on another way is said to err less
 

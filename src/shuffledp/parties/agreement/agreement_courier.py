@@ -14,11 +14,11 @@ import httpx
 from shuffledp.core.errors import AgreementError, BatchTooSmallError, MalformedMessageError, RemoteProtocolError
 from shuffledp.core.instants import instant
 from shuffledp.parties.agreement.agreement_rules import Reason, Refusal, rules_of
-from shuffledp.parties.agreement.agreement_steps import WAITED_FOR, Held, Stage, step
+from shuffledp.parties.agreement.agreement_steps import WAITED_FOR, AgreementState, Stage, step
 from shuffledp.parties.http.pauses import Pauses
 from shuffledp.parties.wire.agreeing import LONGEST_STANDING, Agreeing, Handed, Kind, Standing, decoded
 from shuffledp.parties.wire.keys import AnalyzerKey
-from shuffledp.parties.wire.organizing import ORGANIZER_TYPE, Asked, OrganizerRequest
+from shuffledp.parties.wire.organizing import ORGANIZER_TYPE, OrganizerRequest, RequestKind
 from shuffledp.survey import Collection
 
 _STAGES = list(Stage)
@@ -56,7 +56,7 @@ class Courier:
 
     def __init__(self, collection: Collection, key: AnalyzerKey, client: httpx.AsyncClient) -> None:
         self._collection, self._key, self._client = collection, key, client
-        self._rules, self._held = rules_of(collection), Held(me=None)
+        self._rules, self._held = rules_of(collection), AgreementState(me=None)
         self._ended = set[int]()  # hosts that have nothing more of the collection, and show no message again
 
     async def carry(
@@ -155,7 +155,7 @@ class Courier:
             RemoteProtocolError: if it answers otherwise than the protocol says.
         """
         request = OrganizerRequest.by(
-            self._key, Asked.AGREE, self._collection.id, datetime.now(UTC), content=handed.encode()
+            self._key, RequestKind.AGREE, self._collection.id, datetime.now(UTC), content=handed.encode()
         )
         service = self._collection.hosts[host]
         try:
@@ -163,7 +163,7 @@ class Courier:
                 asyncio.timeout(_SECONDS),
                 self._client.stream(
                     "POST",
-                    f"{service.url}{self._collection.path}/{Asked.AGREE}",
+                    f"{service.url}{self._collection.path}/{RequestKind.AGREE}",
                     content=request.encode(),
                     headers={"content-type": ORGANIZER_TYPE},
                     timeout=_SECONDS,

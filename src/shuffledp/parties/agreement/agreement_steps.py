@@ -76,7 +76,7 @@ Outputs = tuple[type, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Held:
+class AgreementState:
     """State of a party in an agreement: the messages that the party holds.
 
     Args:
@@ -132,18 +132,20 @@ class Held:
             raise LocalProtocolError("reveals must all be there before sets are compared; one is missing.")
         return rules.judged([each.sets for each in found if isinstance(each, Reveal)])
 
-    def holding(self, *messages: Agreeing) -> "Held":
+    def holding(self, *messages: Agreeing) -> "AgreementState":
         """State that also holds these messages."""
         further = {(kind_of(each), each.host): each for each in messages}
         return replace(self, messages={**self.messages, **further})
 
 
-def frozen(me: int, reveal: Reveal, signer: Signer) -> Held:
+def frozen(me: int, reveal: Reveal, signer: Signer) -> AgreementState:
     """State of a host with frozen sets: its commitment, and its reveal, which other hosts do not get yet."""
-    return Held(me=me).holding(signer.commitment(reveal), reveal)
+    return AgreementState(me=me).holding(signer.commitment(reveal), reveal)
 
 
-def step(held: Held, message: Agreeing, rules: AgreementRules, signer: Signer | None) -> tuple[Held, Outputs]:
+def step(
+    held: AgreementState, message: Agreeing, rules: AgreementRules, signer: Signer | None
+) -> tuple[AgreementState, Outputs]:
     """Next state and outputs after a message of another host, by `TRANSITIONS`; a repeated message changes nothing.
 
     Guarantees:
@@ -186,7 +188,7 @@ def step(held: Held, message: Agreeing, rules: AgreementRules, signer: Signer | 
     return held, (Sign,)
 
 
-def _check(held: Held, message: Agreeing, rules: AgreementRules) -> None:
+def _check(held: AgreementState, message: Agreeing, rules: AgreementRules) -> None:
     """Refuse a message unless another host of this collection has signed it; commitments inside are checked too."""
     if message.collection_id != rules.collection_id:
         raise RemoteProtocolError("a message of an agreement must be of its collection; it is of another.")
@@ -199,7 +201,7 @@ def _check(held: Held, message: Agreeing, rules: AgreementRules) -> None:
         raise RemoteProtocolError("a message of an agreement must be signed by its host; it is not.")
 
 
-def _liar(held: Held, message: Agreeing, rules: AgreementRules) -> int | None:
+def _liar(held: AgreementState, message: Agreeing, rules: AgreementRules) -> int | None:
     """Number of a host that has signed contradictory messages; None if no such host is known."""
     before = held.messages.get((Kind.COMMITMENT, message.host))
     committed = before.revealed_sha256 if isinstance(before, Commitment) else None

@@ -65,7 +65,7 @@ def _own_path(collection: Collection) -> str | None:
     return collection.page.url.removeprefix(collection.shuffler.url)
 
 
-class WithPages:
+class AppWithPages:
     """Web application that also serves pages, and that browsers may call from pages of other origins.
 
     Args:

@@ -1,7 +1,7 @@
 """Examination of a party's machine from outside, or of a kit and all its parties, with advice.
 
 No report is sent here: a sealed request asks for a collection that does not exist, and the shuffler's sealed answer
-says so. That goes the way of people's reports to the shuffler, and nothing is counted. `tried_way` goes all of it.
+says so. That goes the way of people's reports to the shuffler, and nothing is counted. `trial_report` goes all of it.
 """
 
 import hashlib

@@ -25,7 +25,7 @@ from shuffledp.parties.http.http_messages import (
     ok_response,
     whole_body,
 )
-from shuffledp.parties.http.web_pages import HEADERS, UPLOADS, WithPages
+from shuffledp.parties.http.web_pages import HEADERS, UPLOADS, AppWithPages
 from shuffledp.parties.issuer.issuer_app import LONGEST_TOKEN_REQUEST
 from shuffledp.parties.mix.collection_at_mix import CollectionAtMix
 from shuffledp.parties.mix.mix_host import MixHost
@@ -35,7 +35,7 @@ from shuffledp.parties.wire.closing import CLOSE_TYPE
 from shuffledp.parties.wire.grammar import UPLOAD_ERRORS_TYPE, UPLOAD_TYPE
 from shuffledp.parties.wire.keys import in_text
 from shuffledp.parties.wire.mix_terms import COLLECTION_PAGES, MIX_TYPE
-from shuffledp.parties.wire.organizing import COLLECTION_TYPE, ORGANIZER_TYPE, Asked
+from shuffledp.parties.wire.organizing import COLLECTION_TYPE, ORGANIZER_TYPE, RequestKind
 from shuffledp.parties.wire.published_result import MOST_RESULT_BYTES
 from shuffledp.parties.wire.registering import ISSUER_KEY_TYPE, KEY_REQUEST_BYTES
 from shuffledp.parties.wire.tokens import ISSUANCE_REQUEST, ISSUANCE_RESPONSE
@@ -66,7 +66,7 @@ class MixApp:
         self._host, self._shuffler = host, shuffler
         self._app = application(self._routes(), log=log, tries=[host.try_to_store])
         self._app.router.default = shuffler
-        self._called = WithPages(self._inside, (), {})
+        self._called = AppWithPages(self._inside, (), {})
         for each in host:
             self._changed(each, True)
         host.changed.append(self._changed)
@@ -82,12 +82,12 @@ class MixApp:
             Route(f"{one}/close", self._close, methods=["POST"]),
             Route(f"{one}/{UPLOADS}", self._late, methods=["POST"]),
             Route(f"{one}/fetch", self._of_shuffler, methods=["POST"]),
-            Route(f"{one}/{Asked.AGREE}", self._of_shuffler, methods=["POST"]),
+            Route(f"{one}/{RequestKind.AGREE}", self._of_shuffler, methods=["POST"]),
             Route(f"{one}/{_TOKENS}", self._token, methods=["POST"]),
-            Route(f"{one}/{Asked.INVITED}", self._invited, methods=["POST"]),
-            Route(f"{one}/{Asked.ABSENT}", self._absent, methods=["POST"]),
-            Route(f"{one}/{Asked.RESULT}", self._results, methods=["GET"]),
-            Route(f"{one}/{Asked.RESULT}", self._publish, methods=["POST"]),
+            Route(f"{one}/{RequestKind.INVITED}", self._invited, methods=["POST"]),
+            Route(f"{one}/{RequestKind.ABSENT}", self._absent, methods=["POST"]),
+            Route(f"{one}/{RequestKind.RESULT}", self._results, methods=["GET"]),
+            Route(f"{one}/{RequestKind.RESULT}", self._publish, methods=["POST"]),
             Route(f"{COLLECTION_PAGES}{{place}}", self._page, methods=["GET"]),
         ]
 
@@ -190,17 +190,17 @@ class MixApp:
 
     async def _invited(self, request: Request) -> Response:
         at = self._of(request)
-        await at.invite(at.request(await _asked(request, _MOST_LIST_BYTES), Asked.INVITED).content)
+        await at.invite(at.request(await _asked(request, _MOST_LIST_BYTES), RequestKind.INVITED).content)
         return ok_response(b"", ORGANIZER_TYPE)
 
     async def _absent(self, request: Request) -> Response:
         at = self._of(request)
-        at.request(await _asked(request, 0), Asked.ABSENT)
+        at.request(await _asked(request, 0), RequestKind.ABSENT)
         return ok_response(json.dumps({"absent": await at.absent()}).encode(), MIX_TYPE)
 
     async def _publish(self, request: Request) -> Response:
         at = self._of(request)
-        await at.publish(at.request(await _asked(request, MOST_RESULT_BYTES), Asked.RESULT))
+        await at.publish(at.request(await _asked(request, MOST_RESULT_BYTES), RequestKind.RESULT))
         return ok_response(b"", ORGANIZER_TYPE)
 
     async def _results(self, request: Request) -> Response:

@@ -19,7 +19,7 @@ from shuffledp.parties.service.client import answer_to
 from shuffledp.parties.wire.closing import CLOSE_TYPE, CloseRequest
 from shuffledp.parties.wire.keys import AnalyzerKey, Role, from_text
 from shuffledp.parties.wire.mix_terms import MixTerms
-from shuffledp.parties.wire.organizing import COLLECTION_TYPE, ORGANIZER_TYPE, Asked, OrganizerRequest
+from shuffledp.parties.wire.organizing import COLLECTION_TYPE, ORGANIZER_TYPE, OrganizerRequest, RequestKind
 from shuffledp.parties.wire.published_keys import PublishedKey
 from shuffledp.parties.wire.published_result import PublishedResult
 from shuffledp.parties.wire.registering import ISSUER_KEY_TYPE, KEY_REQUEST_BYTES, RegistrantProof, code_of_shown
@@ -124,7 +124,7 @@ class MixClient:
         Raises:
             RemoteProtocolError: if the mix refuses, such as for more invitations than it allows.
         """
-        self._as_analyst(collection, analyst, Asked.INVITED, listed.written().encode())
+        self._as_analyst(collection, analyst, RequestKind.INVITED, listed.written().encode())
 
     def absent(self, collection: Collection, analyst: AnalyzerKey) -> frozenset[bytes]:
         """Digests of the invitations without a token so far; the mix gives this list three times at most.
@@ -133,7 +133,7 @@ class MixClient:
             RemoteProtocolError: if the collection does not say beforehand that its organizer may ask, or has asked
                 three times.
         """
-        answer = _json(self._as_analyst(collection, analyst, Asked.ABSENT))
+        answer = _json(self._as_analyst(collection, analyst, RequestKind.ABSENT))
         try:
             return frozenset(from_text(each, name="absent") for each in answer["absent"])
         except (KeyError, TypeError, InvalidParameterError):
@@ -160,7 +160,7 @@ class MixClient:
             RemoteProtocolError: if the mix refuses, such as before the close.
         """
         made = PublishedResult.by(analyst, collection.id, datetime.now(UTC), statement)
-        self._post(collection, Asked.RESULT, made.request.encode(), ORGANIZER_TYPE)
+        self._post(collection, RequestKind.RESULT, made.request.encode(), ORGANIZER_TYPE)
 
     def results(self, collection: Collection) -> Sequence[PublishedResult]:
         """Published results with valid signatures: the first and its corrections; empty if nothing is published.
@@ -176,7 +176,7 @@ class MixClient:
             raise RemoteProtocolError(f"{self.url} must answer by results; it did not.") from None
 
     def _as_analyst(
-        self, collection: Collection, analyst: AnalyzerKey, asked: Asked, content: bytes = b""
+        self, collection: Collection, analyst: AnalyzerKey, asked: RequestKind, content: bytes = b""
     ) -> httpx.Response:
         request = OrganizerRequest.by(analyst, asked, collection.id, datetime.now(UTC), content)
         return self._post(collection, asked, request.encode(), ORGANIZER_TYPE)

@@ -16,7 +16,7 @@ from shuffledp.documents.release_document import write_release
 from shuffledp.files import new_folder
 from shuffledp.files.reading import NOBODY, Watch
 from shuffledp.files.releases import ReceivedView, release_received
-from shuffledp.files.unreleased import COUNT_IT, write_unreleased
+from shuffledp.files.unreleased_statement import COUNT_IT, write_unreleased
 from shuffledp.parties.relay.attendance import Attendance
 from shuffledp.parties.relay.hand_in_gate import simulated_shuffler
 from shuffledp.parties.relay.member import Transport

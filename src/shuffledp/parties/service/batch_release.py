@@ -14,8 +14,8 @@ from shuffledp.core.errors import InputDataError, MalformedMessageError
 from shuffledp.core.flow import Reports
 from shuffledp.documents.release_document import write_release
 from shuffledp.files import is_release, new_folder
-from shuffledp.files.collected import Batch, release_collected
-from shuffledp.files.unreleased import write_unreleased
+from shuffledp.files.collection_release import DecodedBatch, release_collected
+from shuffledp.files.unreleased_statement import write_unreleased
 from shuffledp.parties.service.batch_opening import OpenedBatch, open_batch
 from shuffledp.parties.service.batch_store import Received
 from shuffledp.parties.service.message_joining import joined_messages, require_all
@@ -179,7 +179,7 @@ def is_released(folder: Path, collection: Collection) -> bool | None:
     return None if found is None else says_released(found)
 
 
-def _batch(column: Column, inside: OpenedBatch, num_reports: int) -> Batch:
+def _batch(column: Column, inside: OpenedBatch, num_reports: int) -> DecodedBatch:
     """Batch of opened reports; near a reference order, made-up reports replace unopened reports.
 
     The order is of all people who came, so that no place can be left out. A report that does not open is a fake
@@ -188,7 +188,7 @@ def _batch(column: Column, inside: OpenedBatch, num_reports: int) -> Batch:
     public = public_table(column, inside.extensions)
     missing = num_reports - len(inside.places)
     if public is None or not missing:
-        return Batch(reports=inside.reports, public=public)
+        return DecodedBatch(reports=inside.reports, public=public)
     if missing > column.people.fakes:
         raise InputDataError(
             f"at most fakes={column.people.fakes} reports of column {column.value!r} may be such as do not open, since "
@@ -197,4 +197,4 @@ def _batch(column: Column, inside: OpenedBatch, num_reports: int) -> Batch:
     made_up = fresh_dummies(None, None, missing, inside.reports.model, SecureSource())
     others = np.setdiff1d(np.arange(num_reports), inside.places)
     order = np.argsort(np.concatenate([inside.places, others]))
-    return Batch(reports=Reports.concat([inside.reports, made_up]).take(order), public=public, made_up=missing)
+    return DecodedBatch(reports=Reports.concat([inside.reports, made_up]).take(order), public=public, made_up=missing)

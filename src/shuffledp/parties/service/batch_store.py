@@ -64,15 +64,15 @@ class BatchStore(Database):
             if path not in known:
                 path.unlink()
 
-    def incoming(self) -> "Incoming":
+    def incoming(self) -> "IncomingBody":
         """File for a body that is being received."""
-        return Incoming(self._bodies)
+        return IncomingBody(self._bodies)
 
     def has(self, manifest: BatchManifest) -> bool:
         """Whether the batch was stored before."""
         return self.finds("SELECT 1 FROM batches WHERE batch = ?", manifest.batch_id)
 
-    def take(self, manifest: BatchManifest, incoming: "Incoming") -> bool:
+    def take(self, manifest: BatchManifest, incoming: "IncomingBody") -> bool:
         """Whether a complete batch is newly stored; False if it was stored before.
 
         Raises:
@@ -186,7 +186,7 @@ class BatchStore(Database):
         return self._bodies / batch.hex()
 
 
-class Incoming:
+class IncomingBody:
     """Body on its way to the disk under a temporary name; as a context manager, it removes the file."""
 
     def __init__(self, folder: Path) -> None:

@@ -18,7 +18,7 @@ import httpx
 
 from shuffledp.core.errors import MalformedMessageError, RemoteProtocolError
 from shuffledp.core.flow import Progress
-from shuffledp.files.devices import Sent
+from shuffledp.files.devices import DeviceReports
 from shuffledp.parties.http.certificates import trusted
 from shuffledp.parties.http.oblivious_transport import ObliviousTransport
 from shuffledp.parties.http.pauses import Pauses
@@ -84,7 +84,7 @@ def configs_of(collection: Collection, now: datetime) -> list[HpkeConfig]:
     return collection.analyzer.key.configs_at(now)
 
 
-def sealed(collection: Collection, sent: Sent, config: HpkeConfig) -> list[Submission]:
+def sealed(collection: Collection, sent: DeviceReports, config: HpkeConfig) -> list[Submission]:
     """Submission of each person, sealed to a key: every message of each column, in the order of the people."""
     of_messages: list[list[Report]] = []
     pools = iter(collection.task.pools)
@@ -99,7 +99,7 @@ def sealed(collection: Collection, sent: Sent, config: HpkeConfig) -> list[Submi
     return [Submission(reports) for reports in zip(*of_messages, strict=True)]
 
 
-def _rows(sent: Sent, count: int) -> Iterator[Mapping[str, Any]]:
+def _rows(sent: DeviceReports, count: int) -> Iterator[Mapping[str, Any]]:
     """Public columns of each person."""
     public = sent.public
     if public is None:
@@ -121,7 +121,7 @@ class Receipt:
 
 def send(
     collection: Collection,
-    sent: Sent,
+    sent: DeviceReports,
     client: httpx.Client,
     *,
     patience: float = SECONDS_OF_PATIENCE,
@@ -155,7 +155,7 @@ def send(
     return receipt
 
 
-def _parts(collection: Collection, sent: Sent) -> Iterator[Sent]:
+def _parts(collection: Collection, sent: DeviceReports) -> Iterator[DeviceReports]:
     """Reports of some hundred people at a time, or of fewer people if their upload would be too long."""
     longest = max(sum(terms_of(collection, host).lengths) for host in range(len(collection.hosts)))
     most = MOST_BYTES_RELAYED if collection.is_oblivious else _MOST_BYTES
@@ -164,7 +164,9 @@ def _parts(collection: Collection, sent: Sent) -> Iterator[Sent]:
         yield sent.take(slice(start, start + step))
 
 
-def _send_part(collection: Collection, part: Sent, client: httpx.Client, patience: float, token: str) -> Receipt:
+def _send_part(
+    collection: Collection, part: DeviceReports, client: httpx.Client, patience: float, token: str
+) -> Receipt:
     receipt = Receipt()
     *others, last = configs_of(collection, datetime.now(UTC))
     for config in (*others, last):
@@ -182,7 +184,7 @@ def _send_part(collection: Collection, part: Sent, client: httpx.Client, patienc
 
 
 def _send_shares(
-    collection: Collection, part: Sent, client: httpx.Client, patience: float, tokens: Sequence[str]
+    collection: Collection, part: DeviceReports, client: httpx.Client, patience: float, tokens: Sequence[str]
 ) -> Receipt:
     """Receipt for the shares of several people.
 

@@ -21,7 +21,7 @@ from shuffledp.core.errors import BatchTooSmallError, RemoteProtocolError
 from shuffledp.core.flow import Progress
 from shuffledp.core.instants import written
 from shuffledp.documents.release_document import RELEASE_PAGE
-from shuffledp.files.devices import Sent
+from shuffledp.files.devices import DeviceReports
 from shuffledp.files.key_files import write_key
 from shuffledp.parties.client.respondents_page import with_page
 from shuffledp.parties.http.event_log import Happened
@@ -75,7 +75,7 @@ class Demonstration:
             return [self.collection.page.link]
         return [each.link(self.collection.page) for each in self._invitations]
 
-    def send(self, sent: Sent, *, progress: Progress) -> None:
+    def send(self, sent: DeviceReports, *, progress: Progress) -> None:
         """Send the reports of a crowd to the shuffler.
 
         Raises:

@@ -15,7 +15,7 @@ from pathlib import Path
 import httpx
 
 from shuffledp.core.errors import InvalidParameterError, LocalProtocolError, RemoteProtocolError
-from shuffledp.files.devices import Sent
+from shuffledp.files.devices import DeviceReports
 from shuffledp.parties.service.client import OTHER_KEY, Receipt, configs_of, sealed, upload
 from shuffledp.parties.service.share_uploads import kept, requests_in, shares_of
 from shuffledp.parties.store.private_files import write_private
@@ -107,7 +107,7 @@ class DeviceMemory:
 
 def answer_once(
     collection: Collection,
-    randomized: Callable[[], Sent],
+    randomized: Callable[[], DeviceReports],
     memory: DeviceMemory,
     client: httpx.Client,
     *,
@@ -144,7 +144,7 @@ def answer_once(
 
 def answer_hosts(
     collection: Collection,
-    randomized: Callable[[], Sent],
+    randomized: Callable[[], DeviceReports],
     memory: DeviceMemory,
     client: httpx.Client,
     *,

@@ -26,7 +26,7 @@ from shuffledp.parties.http.pauses import Pauses
 from shuffledp.parties.service.batch_release import release_folders, says_released, statement_in
 from shuffledp.parties.service.batch_store import BatchStore
 from shuffledp.parties.service.collection_at_analyzer import CollectionAtAnalyzer
-from shuffledp.parties.service.fetcher import Fetched, Fetcher, fetching_key
+from shuffledp.parties.service.fetcher import Fetcher, FetchOutcome, fetching_key
 from shuffledp.parties.service.forwarder import FIRST_PAUSE, LONGEST_PAUSE, party_client
 from shuffledp.parties.wire.fetching import LONGEST_WAIT
 from shuffledp.parties.wire.keys import AnalyzerKey
@@ -86,7 +86,7 @@ async def fetch_release(
         StorageError: if the disk did not take a batch.
         httpx.HTTPError: if the shuffler cannot be reached; only with ``once``.
     """
-    key, happened = fetching_key(keys, collection), _Happened()
+    key, happened = fetching_key(keys, collection), _EventCounts()
     folder.mkdir(parents=True, exist_ok=True)
     store = BatchStore(folder / STATE)
     try:
@@ -103,7 +103,7 @@ async def fetch_release(
             elif await _agreed(collection, key, client, once=once, waiting=waiting):
                 until = instant(fetch_by=collection.fetch_by) if collection.fetch_by and len(fetchers) > 1 else None
                 found_all = await _all_fetched(fetchers, once=once, until=until, waiting=waiting)
-                has_ended = all(each is Fetched.ENDED for each in found_all)
+                has_ended = all(each is FetchOutcome.ENDED for each in found_all)
                 came = await store.thread.do(store.ended, collection.id)
                 if len(fetchers) > 1 and (came if has_ended else not once):
                     _require_handed_over(collection, came, folder)
@@ -120,7 +120,7 @@ async def fetch_release(
         store.close()
 
 
-class _Happened(EventLog):
+class _EventCounts(EventLog):
     """Log that only counts events, for a command's report at its end."""
 
     def __init__(self) -> None:
@@ -152,7 +152,7 @@ async def _agreed(
 
 async def _all_fetched(
     fetchers: Sequence[Fetcher], *, once: bool, waiting: Callable[[bool], None], until: datetime | None
-) -> list[Fetched]:
+) -> list[FetchOutcome]:
     """Outcome of the last request to each shuffler; all are asked at once.
 
     No shuffler can keep the others waiting.
@@ -168,7 +168,7 @@ async def _all_fetched(
 
 async def _fetched(
     fetcher: Fetcher, *, once: bool, waiting: Callable[[bool], None], until: datetime | None = None
-) -> Fetched:
+) -> FetchOutcome:
     """Outcome of the last request: the end, or an early stop without a batch.
 
     It stops early with ``once``, or after the time ``until``.
@@ -180,20 +180,20 @@ async def _fetched(
             async with asyncio.timeout(_seconds_until(until)):
                 found = await fetcher.fetch(wait=0 if once else LONGEST_WAIT)
         except TimeoutError:
-            return Fetched.NOTHING
+            return FetchOutcome.NOTHING
         except httpx.HTTPError:
             if once:
                 raise
             if _is_over(until):
-                return Fetched.NOTHING
+                return FetchOutcome.NOTHING
             is_reached = False
             await asyncio.sleep(pauses.next())
             continue
         pauses.begin_anew()
         is_reached = True
-        if found is Fetched.ENDED or (found is Fetched.NOTHING and (once or _is_over(until))):
+        if found is FetchOutcome.ENDED or (found is FetchOutcome.NOTHING and (once or _is_over(until))):
             return found
-        if found is Fetched.NOTHING:  # at once perhaps, from one that lies
+        if found is FetchOutcome.NOTHING:  # at once perhaps, from one that lies
             await asyncio.sleep(FIRST_PAUSE)
 
 
@@ -241,7 +241,7 @@ def _released(collection: Collection, folder: Path) -> dict[Path, Mapping[str, A
     return {each: said for each, said in _told(collection, folder).items() if says_released(said)}
 
 
-def _refuse(collection: Collection, folder: Path, is_done: bool, happened: _Happened) -> None:
+def _refuse(collection: Collection, folder: Path, is_done: bool, happened: _EventCounts) -> None:
     """Raise the error of a collection that ended without a release."""
     if not is_done or happened.counts[Happened.RELEASE_FAILED]:
         raise InputDataError(

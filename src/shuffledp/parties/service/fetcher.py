@@ -24,7 +24,7 @@ _SECONDS = 60.0  # for an answer's head and manifest; longer than the shuffler w
 _A_SECOND = 1 << 14  # bytes per second of a batch, at least: a lying shuffler could send one a minute for ever
 
 
-class Fetched(Enum):
+class FetchOutcome(Enum):
     """Outcome of one request for a batch."""
 
     BATCH = "a batch is on the disk"
@@ -66,14 +66,14 @@ class Fetcher:
         pauses = Pauses(FIRST_PAUSE, LONGEST_PAUSE)
         while True:
             try:
-                if await self.fetch() is Fetched.ENDED:
+                if await self.fetch() is FetchOutcome.ENDED:
                     return
                 pauses.begin_anew()
             except Exception:  # for any error, such as an unknown address, other collections go on
                 self._log(Happened.FETCH_FAILED)
                 await asyncio.sleep(pauses.next())
 
-    async def fetch(self, *, wait: int = LONGEST_WAIT) -> Fetched:
+    async def fetch(self, *, wait: int = LONGEST_WAIT) -> FetchOutcome:
         """Ask once: acknowledge the previous batch, store the next batch, and write complete releases.
 
         Args:
@@ -92,11 +92,11 @@ class Fetcher:
                 found = await self._ask(wait, limit)
         except (TimeoutError, Refused):
             raise httpx.ReadTimeout("the answer comes too slowly") from None
-        if found is Fetched.BATCH:
+        if found is FetchOutcome.BATCH:
             await self._at_analyzer.release()
         return found
 
-    async def _ask(self, wait: int, limit: asyncio.Timeout) -> Fetched:
+    async def _ask(self, wait: int, limit: asyncio.Timeout) -> FetchOutcome:
         """Outcome of one request, whose batch is stored; ``limit`` is extended while the batch arrives."""
         collection_id = self._at_analyzer.collection.id
         request = FetchRequest.by(self._key, collection_id, datetime.now(UTC), taken=self._taken, wait=wait)
@@ -104,9 +104,9 @@ class Fetcher:
             "POST", self._url, content=request.encode(), headers={"content-type": FETCH_TYPE}, timeout=_SECONDS
         ) as answer:  # the body is read as a batch alone, since it could be endless
             if answer.status_code == httpx.codes.NO_CONTENT:
-                return Fetched.NOTHING
+                return FetchOutcome.NOTHING
             if answer.status_code == httpx.codes.GONE:
-                return Fetched.ENDED
+                return FetchOutcome.ENDED
             if answer.is_server_error:  # also of a proxy before a shuffler that starts again
                 answer.raise_for_status()
             if answer.status_code != httpx.codes.OK or answer.headers.get("content-type") != BATCH_TYPE:
@@ -115,7 +115,7 @@ class Fetcher:
             await self._at_analyzer.take(_kept(answer.aiter_raw(), head, limit))
         signed, _ = SignedManifest.read(bytes(head), 0, len(head))
         self._taken = batch_digest(signed.encode())
-        return Fetched.BATCH
+        return FetchOutcome.BATCH
 
 
 async def run_fetching(

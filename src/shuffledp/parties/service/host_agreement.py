@@ -7,14 +7,14 @@ from typing import Any
 
 from shuffledp.core.errors import RemoteProtocolError
 from shuffledp.parties.agreement.agreement_rules import Reason, Refusal, rules_of
-from shuffledp.parties.agreement.agreement_steps import Held, Stage, frozen, step
+from shuffledp.parties.agreement.agreement_steps import AgreementState, Stage, frozen, step
 from shuffledp.parties.http.http_messages import Problem, Refused
 from shuffledp.parties.service.batches import Phase
 from shuffledp.parties.service.report_queue import ReportQueue
 from shuffledp.parties.service.share_store import ShareStore
 from shuffledp.parties.wire.agreeing import NOBODY, NONCE_BYTES, Handed, Kind, Signer, Standing, decoded
 from shuffledp.parties.wire.keys import ShufflerKey, from_text
-from shuffledp.parties.wire.organizing import Asked, OrganizerRequest
+from shuffledp.parties.wire.organizing import OrganizerRequest, RequestKind
 from shuffledp.survey import Collection
 
 _STAGES = list(Stage)
@@ -76,7 +76,7 @@ class HostAgreement:
         """
         request = OrganizerRequest.decode(body)
         try:
-            request.verify(self._analyst, Asked.AGREE, collection_id=self._collection.id, now=datetime.now(UTC))
+            request.verify(self._analyst, RequestKind.AGREE, collection_id=self._collection.id, now=datetime.now(UTC))
         except RemoteProtocolError:
             raise Refused(Problem.NOT_AUTHORIZED) from None
         handed = Handed.decode(request.content)
@@ -92,7 +92,7 @@ class HostAgreement:
         standing = self._standing(Kind.NONE, phase)
         return {"step": _STAGES[standing.stage].value, "waits_for": standing.hosts}
 
-    async def _hold(self, after: Held) -> None:
+    async def _hold(self, after: AgreementState) -> None:
         await self._queue.do(self._store.hold, self._held, after)
         self._held = after
 

@@ -10,7 +10,7 @@ from shuffledp.core.errors import InvalidParameterError
 from shuffledp.parties.http.certificates import check_pair
 from shuffledp.parties.http.event_log import EventLog, Happened
 from shuffledp.parties.http.serving import Endpoint, listen, serve_all
-from shuffledp.parties.http.web_pages import WithPages, read_pages
+from shuffledp.parties.http.web_pages import AppWithPages, read_pages
 from shuffledp.parties.issuer.invited_lists import FileStates, Lists, read_lists, state_of_lists
 from shuffledp.parties.issuer.issuer_app import CollectionAtIssuer, issuer_app
 from shuffledp.parties.issuer.issuer_store import IssuerStore
@@ -61,7 +61,7 @@ async def run_shuffler(config: ShufflerConfig, *, log: EventLog, ready: Callable
             served.append(CollectionAtShuffler(collection, store, key, beside=beside, log=log))
             stack.push_async_callback(served[-1].close)
         app = LocalIntake(shuffler_app(served, log=log, gateway_keys=gateway_keys), served, log=log)
-        endpoints = [endpoint_of(config, WithPages(app, read, pages))]
+        endpoints = [endpoint_of(config, AppWithPages(app, read, pages))]
         stack.callback(endpoints[0].listening.close)  # if nothing comes to serve by it
         if config.metrics is not None:
             endpoints.append(Endpoint(app=metrics_app(served), listening=listen(config.metrics, name="metrics")))
@@ -114,7 +114,7 @@ async def run_issuer(config: IssuerConfig, *, log: EventLog, ready: Callable[[st
             for (collection, _), key in zip(collections, named, strict=True)
         ]
         read = [collection for collection, _ in collections]
-        app = WithPages(issuer_app(served, log=log), read, {}, way="token-request")
+        app = AppWithPages(issuer_app(served, log=log), read, {}, way="token-request")
         seen_first = await _take_lists(config.invited, served)
         following = _follow_lists(config.invited, seen_first, served, log)
         await serve_until_asked([endpoint_of(config, app)], [_forget_ended(served), following], log, ready)

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from shuffledp.parties.agreement.agreement_rules import Reason, Refusal
-from shuffledp.parties.agreement.agreement_steps import Held
+from shuffledp.parties.agreement.agreement_steps import AgreementState
 from shuffledp.parties.service.batches import Phase
 from shuffledp.parties.service.intake import Count, Row
 from shuffledp.parties.service.report_store import ReportStore, Sign
@@ -65,7 +65,7 @@ class ShareStore(ReportStore):
         """Digests of the sets whose shares have come, ascending."""
         return sorted(set_digest(collection_id, each) for (each,) in self.rows("SELECT id FROM sets"))
 
-    def held(self, me: int) -> Held:
+    def held(self, me: int) -> AgreementState:
         """State of the host in the agreement, by the messages that it keeps."""
         rows = self.rows("SELECT kind, host, message FROM agreement WHERE kind > 0")
         messages = {(Kind(kind), host): decoded(Kind(kind), message) for kind, host, message in rows}
@@ -74,9 +74,9 @@ class ShareStore(ReportStore):
         if refused:
             ((named, reason),) = refused
             refusal = Refusal(Reason(reason[0]), None if named == NOBODY else named)
-        return Held(me=me, messages=messages, refusal=refusal)
+        return AgreementState(me=me, messages=messages, refusal=refusal)
 
-    def hold(self, before: Held, after: Held) -> None:
+    def hold(self, before: AgreementState, after: AgreementState) -> None:
         """Store the new messages of a state; they are on the disk when this returns."""
         with self.transaction():
             for (kind, host), message in after.messages.items():

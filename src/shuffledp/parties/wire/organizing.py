@@ -16,7 +16,7 @@ COLLECTION_TYPE = "application/vnd.shuffledp.collection"
 _CONTEXT = b"shuffledp-1 organizer "
 
 
-class Asked(StrEnum):
+class RequestKind(StrEnum):
     """Kind of an organizer's request; its name is the last part of the path, and is signed."""
 
     INVITED = "invited"
@@ -29,7 +29,7 @@ class Asked(StrEnum):
 class OrganizerRequest(Message):
     """Signed request of an organizer: collection, time in seconds since 1970, content, and signature.
 
-    The signature also covers the kind of the request (`Asked`).
+    The signature also covers the kind of the request (`RequestKind`).
 
     The content is a list of invitations (`Asked.INVITED`), nothing (`Asked.ABSENT`), the result (`Asked.RESULT`), or
     what the analyst carries between hosts (`Asked.AGREE`).
@@ -41,18 +41,20 @@ class OrganizerRequest(Message):
     signature: Annotated[bytes, Fixed(SIGNATURE_BYTES)]
 
     @classmethod
-    def by(cls, key: AnalyzerKey, asked: Asked, collection_id: bytes, now: datetime, content: bytes = b"") -> Self:
+    def by(
+        cls, key: AnalyzerKey, asked: RequestKind, collection_id: bytes, now: datetime, content: bytes = b""
+    ) -> Self:
         """Request at the time ``now``, signed by the request key of ``key``."""
         time = int(now.timestamp())
         signature = key.signature(_signed(asked, collection_id, time, content))
         return cls(collection_id, time, content, signature)
 
-    def is_by(self, key: bytes, asked: Asked, *, collection_id: bytes) -> bool:
+    def is_by(self, key: bytes, asked: RequestKind, *, collection_id: bytes) -> bool:
         """Whether the analyst of this collection has signed the request for this purpose, at any time."""
         message = _signed(asked, self.collection_id, self.time, self.content)
         return self.collection_id == collection_id and is_signed_by([key], self.signature, message)
 
-    def verify(self, key: bytes, asked: Asked, *, collection_id: bytes, now: datetime) -> None:
+    def verify(self, key: bytes, asked: RequestKind, *, collection_id: bytes, now: datetime) -> None:
         """Refuse a request that the collection's analyst did not sign for this purpose within the last five minutes.
 
         Args:
@@ -69,5 +71,5 @@ class OrganizerRequest(Message):
         require_recent(self.time, now, "an organizer's request")
 
 
-def _signed(asked: Asked, collection_id: bytes, time: int, content: bytes) -> bytes:
+def _signed(asked: RequestKind, collection_id: bytes, time: int, content: bytes) -> bytes:
     return _CONTEXT + asked.value.encode() + b"\0" + collection_id + time.to_bytes(8, "big") + content

@@ -9,7 +9,7 @@ from typing import Any, Self
 from shuffledp.core.described import canonical_json
 from shuffledp.core.errors import MalformedMessageError, RemoteProtocolError
 from shuffledp.parties.wire.keys import AnalyzerKey
-from shuffledp.parties.wire.organizing import Asked, OrganizerRequest
+from shuffledp.parties.wire.organizing import OrganizerRequest, RequestKind
 
 MOST_RESULT_BYTES = 1 << 20
 MOST_RESULTS = 10  # the first, and corrections of it
@@ -32,7 +32,7 @@ class PublishedResult:
     def by(cls, key: AnalyzerKey, collection_id: bytes, now: datetime, statement: Mapping[str, Any] | None) -> Self:
         """Result at the time ``now``, signed by the request key of ``key``."""
         content = canonical_json({"statement": statement})
-        return cls(statement, OrganizerRequest.by(key, Asked.RESULT, collection_id, now, content))
+        return cls(statement, OrganizerRequest.by(key, RequestKind.RESULT, collection_id, now, content))
 
     @classmethod
     def of(cls, request: OrganizerRequest, key: bytes, *, collection_id: bytes) -> Self:
@@ -47,7 +47,7 @@ class PublishedResult:
             RemoteProtocolError: if another has signed it, or it is of another collection.
             MalformedMessageError: if the content is no result, or not written in the one canonical way.
         """
-        if not request.is_by(key, Asked.RESULT, collection_id=collection_id):
+        if not request.is_by(key, RequestKind.RESULT, collection_id=collection_id):
             raise RemoteProtocolError("a result must be signed by its collection's analyst; it is by another.")
         return cls(_statement_in(request.content), request)
 

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from shuffledp.core.errors import InvalidParameterError
-from shuffledp.core.shown import ShownByFacts, above
 from shuffledp.core.table import Floats, Integers
 from shuffledp.core.text import count_of
+from shuffledp.core.upward_calls import ShownByFacts, above
 from shuffledp.core.validate import integer_at_least, invalid
 from shuffledp.people.graphs.adjacency import (
     READERS,

@@ -54,7 +54,6 @@ from .people.sensitivity import order_sensitivity as order_sensitivity
 from .people.sensitivity import order_width as order_width
 from .people.sensitivity import position_spreads as position_spreads
 from .people.sensitivity import windows as windows
-from .planning.adding_orders import orders_added_up as orders_added_up
 from .planning.displacement_choice import LeastDisplacement as LeastDisplacement
 from .planning.displacement_choice import check_choice as check_choice
 from .planning.displacement_choice import least_displaced as least_displaced
@@ -70,6 +69,7 @@ from .planning.group_mixing import mixing_warnings as mixing_warnings
 from .planning.group_mixing import plan_mixing as plan_mixing
 from .planning.households import HouseholdOdds as HouseholdOdds
 from .planning.households import household_odds as household_odds
+from .planning.order_composition import orders_added_up as orders_added_up
 from .shufflers.mallows import MallowsShuffleModel as MallowsShuffleModel
 from .shufflers.mallows import MallowsShuffler as MallowsShuffler
 from .shufflers.noisy_sort import NoisySortShuffleModel as NoisySortShuffleModel

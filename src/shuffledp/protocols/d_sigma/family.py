@@ -8,7 +8,7 @@ from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.shuffle_models import ShuffleModel
 from shuffledp.core.statements import PrivacyStatement
 from shuffledp.protocols import d_sigma
-from shuffledp.protocols.family import Beside, Described, Family, FirstTask, ShufflerKind, TaskPart
+from shuffledp.protocols.family import Family, FirstTask, FurtherStatements, NamedShuffle, ShufflerKind, TaskPart
 
 _DISTANCES = {
     "mallows": "kendall",
@@ -71,7 +71,7 @@ FAMILY = Family(
             section=lambda: d_sigma.GroupedSection,
             best_for="hiding who said what inside every group, while reports stay near their senders",
             described={
-                name: Described(partial(_in_one_block, distance=distance), "concentration")
+                name: NamedShuffle(partial(_in_one_block, distance=distance), "concentration")
                 for name, distance in _DISTANCES.items()
             },
         ),
@@ -103,7 +103,7 @@ FAMILY = Family(
         ),
     },
     games=lambda: (d_sigma.OrderGame,),
-    beside=Beside(_about_order, _order_of_reports, _orders_together),
+    beside=FurtherStatements(_about_order, _order_of_reports, _orders_together),
     files=lambda: d_sigma.GroupFiles,
     document=lambda: d_sigma.GroupsDocument,
 )

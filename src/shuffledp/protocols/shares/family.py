@@ -2,7 +2,7 @@
 
 from shuffledp.core.shuffle_models import ShuffleModel
 from shuffledp.protocols import shares
-from shuffledp.protocols.family import Described, Family, ShufflerKind, TaskPart
+from shuffledp.protocols.family import Family, NamedShuffle, ShufflerKind, TaskPart
 
 
 def _worst(num_users: int, imperfection: float) -> ShuffleModel:
@@ -17,7 +17,7 @@ FAMILY = Family(
             lambda: shares.imperfect_shuffler,
             section=lambda: shares.ImperfectSection,
             best_for="a shuffler for which every order is possible, and nearly equally likely",
-            described={"imperfect": Described(_worst, "imperfection")},
+            described={"imperfect": NamedShuffle(_worst, "imperfection")},
         ),
     },
     task=TaskPart(tables={"protocol": lambda: shares.ProtocolSection}),

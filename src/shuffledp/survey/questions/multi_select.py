@@ -14,7 +14,7 @@ from shuffledp.core.estimates import NOT_ASKED
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.text import printable
 from shuffledp.core.validate import invalid
-from shuffledp.planning.tick_ways import TickWays, tick_ways
+from shuffledp.planning.tick_comparison import TickWays, compared_ways
 from shuffledp.randomizers.tick_lists import check_options
 from shuffledp.survey.questions.question import (
     MISSING_CATEGORY,
@@ -191,7 +191,7 @@ class MultiSelect(Question):
 
     def plan(self, protocol: ProtocolModel, *, delta: float, alone: bool) -> TickWays | None:
         """Comparison of all ways of asking, at the central loss of this question."""
-        return None if alone else tick_ways(protocol, delta, self.local_at_most)
+        return None if alone else compared_ways(protocol, delta, self.local_at_most)
 
     def alternatives(self) -> dict[str, type[Question]]:
         """No other randomizers: `plan` compares other ways at the same central loss."""

@@ -14,8 +14,8 @@ from shuffledp.core import validate
 from shuffledp.core.described import Described
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.flow import Progress, Randomizer, Shuffler, View
-from shuffledp.core.shown import Shown
 from shuffledp.core.table import Floats, Integers
+from shuffledp.core.upward_calls import Shown
 from shuffledp.core.validate import invalid
 from shuffledp.protocols.d_sigma.attacks.side_information import (
     InferenceAttack,

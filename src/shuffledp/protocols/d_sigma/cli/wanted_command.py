@@ -81,8 +81,8 @@ def show_sought(
     from shuffledp.protocols.d_sigma.documents.sought_document import sought_document
     from shuffledp.protocols.d_sigma.planning.wanted_settings import Wanted
     from shuffledp.protocols.d_sigma.survey.groups import Grouping
-    from shuffledp.protocols.d_sigma.survey.groups_sought import seek
     from shuffledp.protocols.d_sigma.survey.pilot import section_with_groups
+    from shuffledp.protocols.d_sigma.survey.settings_search import seek
     from shuffledp.survey import Task
     from shuffledp.survey.planning.task_planning import planned_people
 

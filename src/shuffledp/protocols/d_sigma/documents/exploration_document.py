@@ -24,7 +24,7 @@ from shuffledp.documents.blocks import (
 from shuffledp.documents.charts.chart import Axis, Chart, Dots, Line, Mark, Note, Panel, Spans
 from shuffledp.documents.document import Document, Place, Promise, Section
 from shuffledp.protocols.d_sigma.survey.groups import GroupsSection
-from shuffledp.protocols.d_sigma.survey.settings_tried import (
+from shuffledp.protocols.d_sigma.survey.pilot_results import (
     EVEN,
     GAUSSIAN,
     LAPLACE,

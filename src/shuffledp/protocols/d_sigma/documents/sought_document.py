@@ -10,8 +10,8 @@ from shuffledp.protocols.d_sigma.documents.promises_document import chance_at_mo
 from shuffledp.protocols.d_sigma.planning.personal_promises import WEAK
 from shuffledp.protocols.d_sigma.planning.wanted_settings import Wanted
 from shuffledp.protocols.d_sigma.survey.groups import GroupsSection
-from shuffledp.protocols.d_sigma.survey.groups_sought import GroupsSought, LeftOut, Sought
-from shuffledp.protocols.d_sigma.survey.settings_tried import GAUSSIAN, Setting
+from shuffledp.protocols.d_sigma.survey.pilot_results import GAUSSIAN, Setting
+from shuffledp.protocols.d_sigma.survey.settings_search import GroupsSought, LeftOut, Sought
 
 _OPTIONS = {
     "slot_chance": "--slot-chance",

@@ -15,12 +15,12 @@ from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.table import Floats, Integers, Table
 from shuffledp.files.people_files import read_named_lists
 from shuffledp.protocols.d_sigma.analyzers.regional import NUM_DRAWS, RegionalAnalyzer, RegionalSummary
-from shuffledp.protocols.d_sigma.files.hidden_people import hidden_households, hidden_people, people_alone
+from shuffledp.protocols.d_sigma.files.naming_chances import household_naming_chances, naming_chances, people_alone
 from shuffledp.protocols.d_sigma.files.sharpened_places import sharpened_places
 from shuffledp.protocols.d_sigma.people.public_points import distances, distinct_rows, rows_of
-from shuffledp.protocols.d_sigma.planning.adding_orders import laws_of
 from shuffledp.protocols.d_sigma.planning.group_losses import losses_by_size
 from shuffledp.protocols.d_sigma.planning.group_mixing import mixing_of
+from shuffledp.protocols.d_sigma.planning.order_composition import laws_of
 from shuffledp.protocols.d_sigma.shufflers.mallows import MallowsShuffler
 from shuffledp.protocols.d_sigma.shufflers.noisy_sort import NoisySortShuffler
 from shuffledp.protocols.d_sigma.shufflers.reference_order import SlotShuffler
@@ -112,10 +112,10 @@ class PlacesInParts:
             mixing=mixing,
             left_out=self._left_out,
             of_slot=None if regions.is_at_slots else regions.of_slot,
-            hidden=hidden_people(self._model, shuffler, groups),
+            hidden=naming_chances(self._model, shuffler, groups),
             laws=laws_of(shuffler),
             losses=losses_by_size(shuffler, delta=shuffler.prepare().model.delta or self._column.release.delta),
-            households=hidden_households(
+            households=household_naming_chances(
                 self._model, shuffler, self._column.people.household, self._column.release.delta
             ),
             sharpened=sharpened_places(

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from shuffledp.core.errors import InvalidParameterError
-from shuffledp.core.shown import ShownByFacts
 from shuffledp.core.table import Floats, Integers
+from shuffledp.core.upward_calls import ShownByFacts
 from shuffledp.core.validate import integer_at_least, invalid
 from shuffledp.people.graphs import Graph
 from shuffledp.protocols.d_sigma.people.public_points import PublicPoints, Runs, as_runs, distinct_rows, joined, members

@@ -261,7 +261,7 @@ def _shares(
     return np.array([shares[number] for number in numbers]), np.array([number in exact for number in numbers])
 
 
-class _Drawn(NamedTuple):
+class _SimulatedMixing(NamedTuple):
     """Displacements of reports and shares kept by groups, from a few drawn shuffles."""
 
     moved: Integers  # how many reports moved by 0, 1, 2, ... ranks
@@ -270,7 +270,7 @@ class _Drawn(NamedTuple):
     kept: dict[int, float]  # the mean share that each of the groups keeps, by number
 
 
-def _drawn(groups: Groups, numbers: list[int], shuffler: SlotShuffler) -> _Drawn:
+def _drawn(groups: Groups, numbers: list[int], shuffler: SlotShuffler) -> _SimulatedMixing:
     """Displacements and shares kept by the groups ``numbers``, from shuffles drawn with fixed seeds."""
     order = shuffler.prepare().order
     num_draws = _DRAWS if order.size <= _MANY else _DRAWS_OF_MANY
@@ -288,7 +288,7 @@ def _drawn(groups: Groups, numbers: list[int], shuffler: SlotShuffler) -> _Drawn
             start += ranks.size
         there.append(np.concatenate(landed))
         kept += [count / own.size / num_draws for count, own in zip(stay, members, strict=True)]
-    return _Drawn(moved, measured, there, dict(zip(numbers, kept.tolist(), strict=True)))
+    return _SimulatedMixing(moved, measured, there, dict(zip(numbers, kept.tolist(), strict=True)))
 
 
 def _between(ascending: Integers, start: int, length: int) -> Integers:
@@ -306,7 +306,7 @@ def _sum(one: Integers, other: Integers) -> Integers:
 
 
 def _distances(
-    coordinates: Floats | None, metric: str | None, order: Integers, drawn: _Drawn
+    coordinates: Floats | None, metric: str | None, order: Integers, drawn: _SimulatedMixing
 ) -> tuple[float, float] | tuple[None, None]:
     """Median and 90% quantile of the distance between a slot's place and its report's place of origin."""
     if coordinates is None:

@@ -12,9 +12,8 @@ from shuffledp.laws import gaussian_mu
 from shuffledp.protocols.d_sigma.people.orders import reference_order
 from shuffledp.protocols.d_sigma.survey.groups import Grouping
 from shuffledp.protocols.d_sigma.survey.pilot import Pilot, require_enough, section_of
-from shuffledp.protocols.d_sigma.survey.pilot_bench import Bench
-from shuffledp.protocols.d_sigma.survey.reaches import groupings_around
-from shuffledp.protocols.d_sigma.survey.settings_tried import (
+from shuffledp.protocols.d_sigma.survey.pilot_bench import PreparedPilot
+from shuffledp.protocols.d_sigma.survey.pilot_results import (
     GAUSSIAN,
     LAPLACE,
     MALLOWS,
@@ -26,6 +25,7 @@ from shuffledp.protocols.d_sigma.survey.settings_tried import (
     is_dominated,
     picks_of,
 )
+from shuffledp.protocols.d_sigma.survey.resized_groups import groupings_around
 from shuffledp.shufflers import IdentityShuffler, UniformShuffler
 from shuffledp.survey.columns import Column
 
@@ -64,7 +64,7 @@ def explore(
     for reach in reaches:
         validate.nonnegative(reach=reach)
     section, groups = section_of(column)
-    bench = Bench(column, pilot)
+    bench = PreparedPilot(column, pilot)
     groupings = groupings_around(groups, pilot.grouping, reaches)
     delta = getattr(section, "delta", None) or column.release.delta
     settings = list(_settings(groupings, getattr(section, "alpha", None), alphas, delta, pilot.answers.size))

@@ -135,7 +135,7 @@ class GroupedSection(ShufflerSection):
 
     def detailed(self, statements: tuple[PrivacyStatement, ...], shuffler: Shuffler) -> tuple[PrivacyStatement, ...]:
         """Statements of a plan, with losses by group size in the statement on the order."""
-        from shuffledp.protocols.d_sigma.planning.adding_orders import laws_of, with_order_laws
+        from shuffledp.protocols.d_sigma.planning.order_composition import laws_of, with_order_laws
 
         return with_order_laws(statements, laws_of(shuffler))
 

@@ -24,7 +24,7 @@ from shuffledp.protocols.d_sigma.shufflers.noisy_sort import NoisySortShuffler
 from shuffledp.protocols.d_sigma.shufflers.reference_order import SlotShuffler
 from shuffledp.protocols.d_sigma.survey.groups import Grouping
 from shuffledp.protocols.d_sigma.survey.pilot import Pilot, section_of, stretches
-from shuffledp.protocols.d_sigma.survey.settings_tried import (
+from shuffledp.protocols.d_sigma.survey.pilot_results import (
     EVEN,
     MALLOWS,
     NONE,
@@ -44,7 +44,7 @@ _TREES, _FOLDS = 40, 2
 _LOOKED_AT = 25
 
 
-class Bench:
+class PreparedPilot:
     """Pilot with all facts that are equal for all settings."""
 
     def __init__(self, column: Column, pilot: Pilot) -> None:

@@ -10,10 +10,10 @@ from shuffledp.core.estimates import Estimate
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.order_laws import OrderLaw
 from shuffledp.core.statements import PrivacyStatement
-from shuffledp.protocols.d_sigma.planning.adding_orders import with_order_laws
 from shuffledp.protocols.d_sigma.planning.group_losses import SizedLoss
 from shuffledp.protocols.d_sigma.planning.group_mixing import Mixing, mixing_warnings
 from shuffledp.protocols.d_sigma.planning.households import HouseholdOdds
+from shuffledp.protocols.d_sigma.planning.order_composition import with_order_laws
 from shuffledp.protocols.d_sigma.planning.personal_promises import Spread
 from shuffledp.protocols.d_sigma.theorems.meehan22 import ReidentificationBound
 from shuffledp.survey.shuffle_result import ShuffleResult
@@ -45,7 +45,7 @@ class Sharpened:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Hidden:
+class NamingChances:
     """Chances that an attacker who knows all answers names the slot of a report; None where unknown.
 
     Args:
@@ -85,7 +85,7 @@ class Regional(ShuffleResult):
     mixing: Mixing
     left_out: int = 0
     of_slot: NDArray[np.int16] | None = None
-    hidden: Hidden = field(default_factory=Hidden)
+    hidden: NamingChances = field(default_factory=NamingChances)
     losses: tuple[SizedLoss, ...] = ()
     laws: tuple[OrderLaw, ...] = ()
     households: tuple[HouseholdOdds, ...] = ()

@@ -60,7 +60,7 @@ def _envelopes(shuffler: RandomWalkShuffler) -> tuple[LinkCounts, ...]:
     return tuple(found)
 
 
-class Followed(NamedTuple):
+class ReportPlaces(NamedTuple):
     """Law of one person's report given traffic: chance of each place, and number of reports held there."""
 
     chances: Floats
@@ -73,7 +73,7 @@ class Followed(NamedTuple):
         return bool(self.chances[place] == 1 and self.held[place] == 1)
 
 
-def follow(traffic: Sequence[LinkCounts], num_users: int, person: int) -> Followed:
+def follow(traffic: Sequence[LinkCounts], num_users: int, person: int) -> ReportPlaces:
     """Law of one person's report, followed through the traffic; each person begins with one report.
 
     What is sent beyond what somebody can hold is taken for as many reports: that is how an envelope looks.
@@ -87,7 +87,7 @@ def follow(traffic: Sequence[LinkCounts], num_users: int, person: int) -> Follow
         chances = share * staying
         np.add.at(chances, receivers, share[senders] * messages)
         held = staying + np.bincount(receivers, weights=messages, minlength=num_users)
-    return Followed(chances, held)
+    return ReportPlaces(chances, held)
 
 
 def naming_rate(
@@ -116,7 +116,7 @@ def naming_rate(
     return sum(followed(trace_walks(shuffler, source=source)).is_named for _ in range(runs)) / runs
 
 
-def _follower(shuffler: RandomWalkShuffler, person: int) -> Callable[[Integers], Followed]:
+def _follower(shuffler: RandomWalkShuffler, person: int) -> Callable[[Integers], ReportPlaces]:
     """Function from a trace of walks to the law of the followed report.
 
     It is constant if traffic does not depend on the trace.
@@ -153,7 +153,7 @@ class TrafficGame(WalkGame):
         return found
 
 
-def _by_traffic(view: View, followed: Followed, model: LocalModel, inputs: NeighboringInputs) -> float:
+def _by_traffic(view: View, followed: ReportPlaces, model: LocalModel, inputs: NeighboringInputs) -> float:
     """Log-likelihood ratio of a view, given the law of the followed report; 0 for an empty view."""
     _, seen = seen_in([view], model, inputs)
     if seen is None:

@@ -16,10 +16,10 @@ from shuffledp.attacks.likelihood_scores import (
     DIGITS,
     SCORES,
     NeighboringInputs,
-    Seen,
+    ScoredViews,
     log_likelihood_of,
+    log_sum_per_view,
     seen_in,
-    sum_per_view,
     view_scores,
 )
 from shuffledp.core.flow import Randomizer, Shuffler, View
@@ -41,7 +41,7 @@ from shuffledp.protocols.network.laws.walk_loads import expected_held
 from shuffledp.protocols.network.laws.walk_sampling import LOST, sample_walks
 from shuffledp.protocols.network.people.overlays import Overlay
 from shuffledp.protocols.network.shufflers.random_walk import RandomWalkShuffler
-from shuffledp.protocols.network.shufflers.walk_ways import check_surplus
+from shuffledp.protocols.network.shufflers.walk_checks import check_surplus
 from shuffledp.randomness.sources import RandomSource
 
 WALK_SCORES = ("bags", "bags-early")
@@ -136,7 +136,7 @@ class CollusionGame(WalkGame):
 
 
 @dataclass(frozen=True, slots=True)
-class _Places:
+class _PlaceChances:
     """Chance of one report at each place after some rounds, and the expected number of other reports there."""
 
     own: Floats
@@ -148,11 +148,11 @@ class _Places:
         return max(0.0, 1 - float(self.own.sum()))
 
 
-def _places(shuffler: RandomWalkShuffler, person: int, num_rounds: int) -> _Places:
+def _places(shuffler: RandomWalkShuffler, person: int, num_rounds: int) -> _PlaceChances:
     options = _chances(shuffler)
     graph = _first_rounds(shuffler, num_rounds)
     own = position_distribution(graph, person, num_rounds, **options)
-    return _Places(own, np.maximum(expected_held(graph, num_rounds, **options) - own, 0.0))
+    return _PlaceChances(own, np.maximum(expected_held(graph, num_rounds, **options) - own, 0.0))
 
 
 def _chances(shuffler: RandomWalkShuffler) -> dict[str, float]:
@@ -209,16 +209,16 @@ class WalkReader:
             found[filled] = np.column_stack([self._score(seen, places) for places in self._places])
         return np.round(found, DIGITS)
 
-    def _score(self, seen: Seen, places: _Places) -> Floats:
+    def _score(self, seen: ScoredViews, places: _PlaceChances) -> Floats:
         weights, mixed = self._weights(seen, places)
         lost = _log(np.array(places.lost))
         one, other = (
-            np.logaddexp(sum_per_view(weights + mixed(answer), seen.starts), lost)
+            np.logaddexp(log_sum_per_view(weights + mixed(answer), seen.starts), lost)
             for answer in (seen.first, seen.second)
         )
         return np.asarray(one - other)
 
-    def _weights(self, seen: Seen, places: _Places) -> tuple[Floats, Any]:
+    def _weights(self, seen: ScoredViews, places: _PlaceChances) -> tuple[Floats, Any]:
         """Log-weight of each report as the person's, and a function that returns its log-likelihood ratio."""
         own, others = places.own[seen.labels], places.others[seen.labels]
         if self._shuffler.protocol == "all":
@@ -232,7 +232,7 @@ class WalkReader:
 
         return _log(own / most), mixed
 
-    def _of_dummies(self, seen: Seen) -> Floats:
+    def _of_dummies(self, seen: ScoredViews) -> Floats:
         shuffler = self._shuffler
         if shuffler.dummies is not None and not isinstance(shuffler.dummies, Randomizer):
             return seen.others

@@ -11,7 +11,7 @@ from shuffledp.core.described import Described
 from shuffledp.core.local_models import LocalModel, ProtocolModel
 from shuffledp.core.validate import invalid
 from shuffledp.protocols.network.laws.overlay_loads import average_exposure
-from shuffledp.protocols.network.laws.usual_walks import decay, usual_likeness
+from shuffledp.protocols.network.laws.typical_walks import decay, usual_likeness
 from shuffledp.protocols.network.people.overlays import Overlay, most_rounds
 from shuffledp.protocols.network.planning.constant_links import SURPLUS_SHARE, LinksPlan, plan_links
 from shuffledp.protocols.network.planning.overlay_plan import OverlayCost, colluding_of
@@ -39,7 +39,7 @@ class Reached(Described):
 class RandomGraph(Described):
     """Walks on a random regular graph, for comparison with overlays.
 
-    No graph is drawn: positions are as alike as they usually are (``laws.usual_walks``). So this is no
+    No graph is drawn: positions are as alike as they usually are (``laws.typical_walks``). So this is no
     guarantee; a plan of the graph itself has one, of about as many rounds.
 
     Args:

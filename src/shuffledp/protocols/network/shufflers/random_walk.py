@@ -29,7 +29,7 @@ from shuffledp.protocols.network.laws.walk_gates import WalkGate
 from shuffledp.protocols.network.laws.walk_positions import PositionBounds, position_bounds
 from shuffledp.protocols.network.laws.walk_sampling import LOST, Walks, sample_walks
 from shuffledp.protocols.network.people.overlays import Overlay, check_cycles
-from shuffledp.protocols.network.shufflers import walk_hand_in, walk_ways
+from shuffledp.protocols.network.shufflers import walk_checks, walk_hand_in
 from shuffledp.protocols.network.shufflers.walk_hand_in import (
     DummyMaker,
     checked_holders,
@@ -121,7 +121,7 @@ class RandomWalkShuffler(Walk):
             object.__setattr__(self, "graph", graphs or self.graph[0])
         self.check_walk()
         for each in {id(graph): graph for graph in graphs if isinstance(graph, Graph)}.values():
-            walk_ways.check_graph(each)
+            walk_checks.check_graph(each)
         if (self.submissions or 0) > self.num_users:
             raise validate.invalid(
                 f"at most the number of people, {self.num_users}: nobody can hold more reports",
@@ -134,8 +134,8 @@ class RandomWalkShuffler(Walk):
         if self.gate is not None:
             validate.instance_of(WalkGate, gate=self.gate)
         if self.schedule is not None:
-            walk_ways.check_schedule(self.graph, self.schedule, self.num_rounds)
-        named = walk_ways.checked_colluders(self.colluders, self.num_colluding, self.graph, onion=self.onion)
+            walk_checks.check_schedule(self.graph, self.schedule, self.num_rounds)
+        named = walk_checks.checked_colluders(self.colluders, self.num_colluding, self.graph, onion=self.onion)
         for name, value in named.items():
             object.__setattr__(self, name, value)
 
@@ -232,7 +232,7 @@ class RandomWalkShuffler(Walk):
             offline=float(self.offline),
             submissions=int(self.submissions or 0),
             num_colluding=int(self.num_colluding),
-            graph_digest=walk_ways.graph_digest(self.graph),
+            graph_digest=walk_checks.graph_digest(self.graph),
             irregularity=max((each.irregularity for each in self._different), default=1.0),
             **self._positions,
             is_bipartite=everything is not None and everything.is_bipartite,
@@ -297,7 +297,7 @@ class RandomWalkShuffler(Walk):
         found = self.scheduled(source=source)
         chances = {"laziness": self.laziness, "dropout": self.dropout}
         walks = sample_walks(found.ways, found.num_rounds, **chances, slots=self.slots or (), source=source)
-        walk_ways.check_surplus(walks, self.surplus, self.overflow)
+        walk_checks.check_surplus(walks, self.surplus, self.overflow)
         return walks
 
     def scheduled(self, *, source: RandomSource | None = None) -> "RandomWalkShuffler":
@@ -311,7 +311,7 @@ class RandomWalkShuffler(Walk):
         """
         if not self.is_churned or self.schedule is not None:
             return self
-        schedule = walk_ways.drawn_schedule(
+        schedule = walk_checks.drawn_schedule(
             self.graph,
             self.num_rounds,
             **self.chances,

@@ -26,7 +26,7 @@ from shuffledp.protocols.network.theorems.network_overlap import (
     NO_GAIN,
     TOLERANCE,
     Curve,
-    Hidden,
+    HidingChances,
     Precision,
     ReducedToUniform,
     charges_of,
@@ -225,5 +225,5 @@ def _crowd_curve(model: ProtocolModel, crowd: "Crowd", precision: Precision) -> 
 
     D is a uniform shuffle's delta.
     """
-    hidden = Hidden(exposed=0.0, chance=crowd.chance, most=crowd.most)
+    hidden = HidingChances(exposed=0.0, chance=crowd.chance, most=crowd.most)
     return mixture_curve(model, crowd.others + 1, hidden, precision)

@@ -60,7 +60,7 @@ _DeltaOfSize = Callable[[ProtocolModel, int], Curve]
 
 
 @dataclass(frozen=True, slots=True)
-class Hidden:
+class HidingChances:
     """Hiding of the victim by a law Q: the chance to be alone, and each other person's chance to hide the victim.
 
     ``most`` is the largest number of them that counts.
@@ -188,7 +188,7 @@ class NetworkOverlap(ReducedToUniform):
         arriving, people = walks.survival, walks.num_users
         mixtures = [(each.exposed, mixture_curve(model, people, each, precision)) for each in _hidings(walks)]
         near = mixture_curve(
-            model, people, Hidden(exposed=0.0, chance=arriving, most=people - 1), precision, of=_blanket_delta
+            model, people, HidingChances(exposed=0.0, chance=arriving, most=people - 1), precision, of=_blanket_delta
         )
 
         def curve(epsilons: Floats) -> Floats:
@@ -213,13 +213,13 @@ def uniform_bound(model: ProtocolModel, walks: "WalkFacts | None", delta: float)
     return Hypothesis("uniform-bound", "a bound for a uniform shuffle of these reports", value, bool(known))
 
 
-def _hidings(walks: "WalkFacts") -> Iterator[Hidden]:
+def _hidings(walks: "WalkFacts") -> Iterator[HidingChances]:
     """Hidings of the victim by the two laws Q, with lost reports taken into account."""
     others, arriving = walks.num_users - 1, walks.survival
     overlapping, common = _product(arriving, walks.mean_overlap), _product(arriving, 1 - walks.separation)
     counted = others if overlapping == 1 else math.floor(math.nextafter(others * overlapping, 0.0))
-    yield Hidden(exposed=0.0, chance=overlapping, most=counted)
-    yield Hidden(exposed=walks.separation, chance=common, most=others)
+    yield HidingChances(exposed=0.0, chance=overlapping, most=counted)
+    yield HidingChances(exposed=walks.separation, chance=common, most=others)
 
 
 def _have_one_law(walks: "WalkFacts") -> bool:
@@ -233,7 +233,7 @@ def _product(one: float, other: float) -> float:
 
 
 def mixture_curve(
-    model: ProtocolModel, people: int, hidden: Hidden, precision: Precision, *, of: _DeltaOfSize | None = None
+    model: ProtocolModel, people: int, hidden: HidingChances, precision: Precision, *, of: _DeltaOfSize | None = None
 ) -> Curve:
     """Upper bound at each epsilon on the mean of D(1 + M): M people hide the victim.
 
@@ -259,7 +259,7 @@ def mixture_curve(
     return curve
 
 
-def _blocks(others: int, hidden: Hidden, precision: Precision) -> tuple[float, list[tuple[int, float]]]:
+def _blocks(others: int, hidden: HidingChances, precision: Precision) -> tuple[float, list[tuple[int, float]]]:
     """Left-out chance, and blocks of the number of hiding people: least number and chance of each block."""
     number = _num_blocks(others, hidden, precision)
     blocks = binomial_blocks(others, hidden.chance, outside=precision.outside, num_blocks=number)
@@ -270,7 +270,7 @@ def _blocks(others: int, hidden: Hidden, precision: Precision) -> tuple[float, l
     return blocks.outside, [(low, mass) for low, mass in sorted(masses.items()) if mass > 0]
 
 
-def _num_blocks(others: int, hidden: Hidden, precision: Precision) -> int:
+def _num_blocks(others: int, hidden: HidingChances, precision: Precision) -> int:
     """Number of blocks of nearly equal counts; at most one block for each count."""
     mean = others * hidden.chance
     spread = math.sqrt(max(mean * (1 - hidden.chance), 0.0) * -2 * math.log(precision.outside))

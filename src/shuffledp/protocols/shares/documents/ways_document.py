@@ -10,7 +10,7 @@ from shuffledp.documents.blocks import PAGE, Block, Cell, Column, Picture, Table
 from shuffledp.documents.charts.crowd_charts import crowd_chart
 from shuffledp.documents.document import Section
 from shuffledp.planning.crowd_losses import crowds_around
-from shuffledp.protocols.shares.planning.ways_to_sum import Wanted, WayToSum, ways_to_sum
+from shuffledp.protocols.shares.planning.sum_comparison import PlannedMean, WayToSum, compared_sums
 from shuffledp.survey import ColumnPlan, Plan, Question
 
 _HEADS = (
@@ -33,16 +33,16 @@ def ways_section(plan: Plan, column: ColumnPlan) -> Section | None:
     if not (0 < stated.epsilon < math.inf and 0 < stated.delta < 1) or own.shuffler.needs_strata:
         return None
     people = crowds_around(plan.num_users)
-    wanted = Wanted(lower=float(lower), upper=float(upper), epsilon=stated.epsilon, delta=stated.delta)
-    ways = ways_to_sum(wanted, plan.num_users, people)
-    asked = _Asked(column.value, plan.columns.index(column), plan.num_users, section)
+    wanted = PlannedMean(lower=float(lower), upper=float(upper), epsilon=stated.epsilon, delta=stated.delta)
+    ways = compared_sums(wanted, plan.num_users, people)
+    asked = _PlannedSum(column.value, plan.columns.index(column), plan.num_users, section)
     return Section(
         anchor=f"ways-{asked.column}", title=f"Ways to this {asked.what}", blocks=tuple(_blocks(asked, wanted, ways))
     )
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _PlannedSum:
     """Planned mean or sum: its column, place among the task's columns, people, and section."""
 
     column: str
@@ -61,7 +61,7 @@ class _Asked:
         return tuple(error * self.section.unit_of(users) for users, error in zip(people, way.errors, strict=True))
 
 
-def _blocks(asked: _Asked, wanted: Wanted, ways: tuple[WayToSum, ...]) -> Iterable[Block]:
+def _blocks(asked: _PlannedSum, wanted: PlannedMean, ways: tuple[WayToSum, ...]) -> Iterable[Block]:
     loss = f"epsilon = {in_digits(wanted.epsilon, 'at most')} and delta = {wanted.delta:g}"
     yield Text(
         f"Five ways to the {asked.what} of numbers from {wanted.lower:g} to {wanted.upper:g}, each with {loss} after "

@@ -22,7 +22,7 @@ from shuffledp.protocols.d_sigma import (
 )
 from shuffledp.protocols.d_sigma.laws.loss_profiles import ResponseProfile
 from shuffledp.protocols.d_sigma.laws.sort_profiles import few_distances
-from shuffledp.protocols.d_sigma.planning.adding_orders import laws_of
+from shuffledp.protocols.d_sigma.planning.order_composition import laws_of
 
 LARGE = Groups.from_labels(np.arange(192) // 96)
 

@@ -87,7 +87,7 @@ class TickWays(FamilyPlan):
 
 
 @lru_cache(maxsize=32)
-def tick_ways(protocol: ProtocolModel, delta: float, local_at_most: float | None = None) -> TickWays | None:
+def compared_ways(protocol: ProtocolModel, delta: float, local_at_most: float | None = None) -> TickWays | None:
     """Comparison of ways to ask at a tick protocol's central loss; None without a finite loss.
 
     None also for a protocol without ticks, a loss of 0, or a shuffle that is not uniform.

@@ -21,7 +21,7 @@ _KINDS = ("one-bit-mean", "rounded-mean", "laplace-mean")  # of one message
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class PlannedMean:
     """Mean to plan for: its range, and the central loss."""
 
     lower: float
@@ -63,7 +63,7 @@ class WayToSum:
     moved: float
 
 
-def ways_to_sum(wanted: Wanted, planned: int, people: Sequence[int]) -> tuple[WayToSum, ...]:
+def compared_sums(wanted: PlannedMean, planned: int, people: Sequence[int]) -> tuple[WayToSum, ...]:
     """All ways to a mean, for the planned number of people and for other numbers."""
     found = []
     for name, (make, trusted) in _WAYS.items():
@@ -84,7 +84,7 @@ def ways_to_sum(wanted: Wanted, planned: int, people: Sequence[int]) -> tuple[Wa
     return (*found, _curator(wanted, planned, people))
 
 
-def _curator(wanted: Wanted, planned: int, people: Sequence[int]) -> WayToSum:
+def _curator(wanted: PlannedMean, planned: int, people: Sequence[int]) -> WayToSum:
     one = model_of_kind("one-bit-mean", epsilon0=1.0, **wanted.ends)
     *errors, error = (
         trusted_curator(one, num_users=users, **wanted.private).standard_error for users in (*people, planned)
@@ -100,29 +100,29 @@ def _curator(wanted: Wanted, planned: int, people: Sequence[int]) -> WayToSum:
     )
 
 
-def _local(wanted: Wanted, users: int) -> LocalModel:
+def _local(wanted: PlannedMean, users: int) -> LocalModel:
     """Best randomizer with one message per person, without a shuffler."""
     return _best(wanted, users, wanted.epsilon)
 
 
-def _shuffled(wanted: Wanted, users: int) -> LocalModel:
+def _shuffled(wanted: PlannedMean, users: int) -> LocalModel:
     """Best randomizer with one message per person, for a uniform shuffle."""
     return _best(wanted, users, epsilon0_of_crowd(users, **wanted.private))
 
 
-def _best(wanted: Wanted, users: int, epsilon0: float) -> LocalModel:
+def _best(wanted: PlannedMean, users: int, epsilon0: float) -> LocalModel:
     models = [model_of_kind(kind, epsilon0=epsilon0, **wanted.ends) for kind in _KINDS]
     return min(models, key=lambda model: expected_error(model, users).standard_error)
 
 
-def _counted(wanted: Wanted, users: int) -> LocalModel:
+def _counted(wanted: PlannedMean, users: int) -> LocalModel:
     found = counted_bits(
         num_users=users, epsilon=wanted.epsilon, delta=wanted.delta, lower=wanted.lower, upper=wanted.upper
     )
     return found.model
 
 
-def _split(wanted: Wanted, users: int) -> LocalModel:
+def _split(wanted: PlannedMean, users: int) -> LocalModel:
     """Split-and-mix model with two messages for a value.
 
     The error does not depend on the number of messages.
@@ -131,7 +131,7 @@ def _split(wanted: Wanted, users: int) -> LocalModel:
     return found.model
 
 
-def _certified(wanted: Wanted, users: int) -> LocalModel:
+def _certified(wanted: PlannedMean, users: int) -> LocalModel:
     """Split-and-mix model with the fewest certified messages through uniform rounds."""
     found = split_and_mix(
         num_users=users, epsilon=wanted.epsilon, delta=wanted.delta, lower=wanted.lower, upper=wanted.upper
@@ -139,7 +139,7 @@ def _certified(wanted: Wanted, users: int) -> LocalModel:
     return found.model
 
 
-_WAYS: Mapping[str, tuple[Callable[[Wanted, int], LocalModel], str]] = {
+_WAYS: Mapping[str, tuple[Callable[[PlannedMean, int], LocalModel], str]] = {
     "local": (_local, "nobody"),
     "one message": (_shuffled, "shuffler, not to link"),
     "counted bits": (_counted, "shuffler, not to read"),
@@ -147,7 +147,7 @@ _WAYS: Mapping[str, tuple[Callable[[Wanted, int], LocalModel], str]] = {
 }
 
 
-def _tried(make: Callable[[Wanted, int], LocalModel], wanted: Wanted, users: int) -> LocalModel | None:
+def _tried(make: Callable[[PlannedMean, int], LocalModel], wanted: PlannedMean, users: int) -> LocalModel | None:
     try:
         return make(wanted, users)
     except InvalidParameterError:

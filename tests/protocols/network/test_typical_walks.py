@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from shuffledp.people.graphs import Graph
-from shuffledp.protocols.network.laws import usual_walks
-from shuffledp.protocols.network.laws.usual_walks import _returns, usual_likeness
+from shuffledp.protocols.network.laws import typical_walks
+from shuffledp.protocols.network.laws.typical_walks import _returns, usual_likeness
 from shuffledp.protocols.network.laws.walk_likeness import likeness
 from shuffledp.testing import SeededSource
 
@@ -46,7 +46,7 @@ def test_it_is_about_as_on_a_graph_that_is_drawn(people, degree, rounds):
 def test_where_not_all_rounds_are_swept_it_is_what_is_known_of_such_a_graph(monkeypatch, most_rounds, rounds):
     people, degree = 900, 8
     steps = most_rounds * people * people * (degree + 1)
-    monkeypatch.setattr(usual_walks, "MOST_STEPS", steps)
+    monkeypatch.setattr(typical_walks, "MOST_STEPS", steps)
     drawn = Graph.random_regular(degree, people, SeededSource(3))
     for number in rounds:
         one, other = usual_likeness(people, degree, number), likeness(drawn, number, 0.0, most_steps=steps)

@@ -33,7 +33,7 @@ _DATE = re.compile(r"\d{4}-\d{1,2}-\d{1,2}([T ].*)?|\d{1,2}[./]\d{1,2}[./]\d{2,4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class ColumnContent:
     """Content of one column of answers.
 
     Args:
@@ -104,7 +104,7 @@ class Found:
         return self.parts
 
 
-class _Column:
+class _ColumnReader:
     """Content of a column, collected batch after batch."""
 
     def __init__(self, name: str) -> None:
@@ -157,10 +157,10 @@ class _Column:
         )
         self._date &= bool(dates)
 
-    def found(self) -> Found:
+    def found(self) -> ColumnContent:
         """Content of the column, after the last batch."""
         few = len(self._found) <= MOST_CATEGORIES
-        return Found(
+        return ColumnContent(
             column=self._name,
             rows=self._rows,
             answers=tuple(sorted(self._found)) if few else None,
@@ -175,13 +175,15 @@ class _Column:
         )
 
 
-def looked_through(answers: Path, columns: Sequence[str], *, beside: Sequence[str] = ()) -> tuple[Found, ...]:
+def inspected_columns(
+    answers: Path, columns: Sequence[str], *, beside: Sequence[str] = ()
+) -> tuple[ColumnContent, ...]:
     """Content of columns of a table, in their order; ``beside`` are further columns that must exist.
 
     Raises:
         InputDataError: as `read_batches`.
     """
-    kept = [_Column(name) for name in dict.fromkeys(columns)]
+    kept = [_ColumnReader(name) for name in dict.fromkeys(columns)]
     for batch in read_batches(answers, list(dict.fromkeys(columns)), present=beside):
         for column in kept:
             column.add(batch)
@@ -189,14 +191,14 @@ def looked_through(answers: Path, columns: Sequence[str], *, beside: Sequence[st
 
 
 @dataclass(frozen=True, slots=True)
-class Fit:
+class FewestPeople:
     """Fewest answers that a task takes from a table: in any private column, and in any region."""
 
     people: int
     of_region: int
 
 
-def fit_of(task: Task, answers: Path) -> Fit:
+def fewest_people_in(task: Task, answers: Path) -> FewestPeople:
     """Fewest answers that a task takes from a table, read as in a run but without randomizing.
 
     Raises:
@@ -213,4 +215,4 @@ def fit_of(task: Task, answers: Path) -> Fit:
         if beside:
             found = task.shuffler.fewest_together(Table.from_arrow(pa.concat_tables(beside)).columns)
             regions += [] if found is None else [found]
-    return Fit(min(people), min([*regions, *people]))
+    return FewestPeople(min(people), min([*regions, *people]))

@@ -12,17 +12,17 @@ from shuffledp.protocols.d_sigma.people.assignment import Groups
 from shuffledp.protocols.d_sigma.planning.households import HouseholdOdds, household_odds
 from shuffledp.protocols.d_sigma.planning.personal_promises import common_spread, named_spread
 from shuffledp.protocols.d_sigma.shufflers.reference_order import SlotShuffler
-from shuffledp.protocols.d_sigma.survey.regional_result import Hidden
+from shuffledp.protocols.d_sigma.survey.regional_result import NamingChances
 from shuffledp.protocols.d_sigma.theorems.meehan22 import ReidentificationBound, reidentification_bound
 
 _MOST_COMPARED = 100_000
 _AT_A_TIME = 1 << 20  # people
 
 
-def hidden_people(model: ProtocolModel, shuffler: SlotShuffler, groups: Groups) -> Hidden:
+def naming_chances(model: ProtocolModel, shuffler: SlotShuffler, groups: Groups) -> NamingChances:
     """Chances that an attacker names a report's slot, where the group or everybody nearby hides it."""
     sizes = _own_sizes(groups, people_alone(shuffler))
-    return Hidden(**_odds(model, shuffler, sizes), named=named_spread(shuffler, model))
+    return NamingChances(**_odds(model, shuffler, sizes), named=named_spread(shuffler, model))
 
 
 def _own_sizes(groups: Groups, alone: NDArray[np.bool_]) -> Integers:
@@ -43,7 +43,7 @@ def people_alone(shuffler: SlotShuffler) -> NDArray[np.bool_]:
     return alone
 
 
-def hidden_households(
+def household_naming_chances(
     model: ProtocolModel, shuffler: SlotShuffler, household: int | str | None, delta: float
 ) -> tuple[HouseholdOdds, ...]:
     """Chances of naming the slots of households of this size.

@@ -21,7 +21,7 @@ from shuffledp.survey import Collected, Column, Outcome, Provenance, Task, read_
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Batch:
+class DecodedBatch:
     """Decoded reports of one batch, in the order given by the shuffler.
 
     Args:
@@ -37,7 +37,7 @@ class Batch:
 
 def release_collected(
     task: Task,
-    batches: Mapping[str, Sequence[Batch]],
+    batches: Mapping[str, Sequence[DecodedBatch]],
     collected: Mapping[str, Collected],
     folder: Path,
     provenance: Provenance,
@@ -72,7 +72,7 @@ def release_collected(
     return release_received(task, received, folder, provenance, earlier=releases, beside=folder, watch=watch)
 
 
-def _view(column: Column, batches: Sequence[Batch]) -> tuple[View, Shuffler]:
+def _view(column: Column, batches: Sequence[DecodedBatch]) -> tuple[View, Shuffler]:
     """View of a column, and the shuffler of its batch.
 
     Several batches become strata, each shuffled by itself.

@@ -20,8 +20,8 @@ from parties.service.test_token_uploads import post, refused
 from shuffledp.accounting import account
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.parties.issuer.invitations import new_invitations
-from shuffledp.parties.kit import tried_way
-from shuffledp.parties.kit.tried_way import examine_by_test, require_test, sealed_test
+from shuffledp.parties.kit import trial_report
+from shuffledp.parties.kit.trial_report import examine_by_test, require_test, sealed_test
 from shuffledp.parties.service.batch_release import statement_in
 from shuffledp.parties.service.client import answer_to, new_client, upload
 from shuffledp.parties.wire.closing import CLOSE_TYPE, CloseRequest
@@ -144,14 +144,14 @@ def answered(where, people):
 
 @pytest.mark.parametrize("enough", [False, True])
 def test_without_fakes_one_is_sent_only_when_enough_wait(tmp_path, monkeypatch, enough):
-    monkeypatch.setattr(tried_way, "status_of", lambda *_, **__: {"at_least_minimum": enough})
-    monkeypatch.setattr(tried_way, "send_test", lambda *_: None)
+    monkeypatch.setattr(trial_report, "status_of", lambda *_, **__: {"at_least_minimum": enough})
+    monkeypatch.setattr(trial_report, "send_test", lambda *_: None)
     assert len(wrong(examine_by_test(Parties().collection, state=tmp_path))) == (not enough)
 
 
 @pytest.mark.deep
 def test_none_takes_the_place_of_somebody_on_whom_the_promise_rests(tmp_path, monkeypatch):
-    monkeypatch.setattr(tried_way, "_PATIENCE", 0.1)
+    monkeypatch.setattr(trial_report, "_PATIENCE", 0.1)
     with place(tmp_path, task(release={"delta": 1e-6, "minimum_batch": 2})) as where:
         (away,) = wrong(said_by(where))
         assert "none was stored" in away
@@ -169,7 +169,7 @@ ROOM = [{"people": {"fakes": 1}}, {"people": {"unvouched": True}}]
 @pytest.mark.parametrize("further", [*ROOM, {"demonstration": True}])
 def test_one_is_sent_at_once_where_the_promise_has_room_for_it(tmp_path, monkeypatch, further):
     sent = []
-    monkeypatch.setattr(tried_way, "send_test", lambda *_: sent.append("one"))
+    monkeypatch.setattr(trial_report, "send_test", lambda *_: sent.append("one"))
     shown = {"demonstration": True} if "demonstration" in further else {}
     parties = Parties(task(**{} if shown else further), **shown)
     assert wrong(examine_by_test(parties.collection, state=tmp_path)) == []
@@ -179,8 +179,8 @@ def test_one_is_sent_at_once_where_the_promise_has_room_for_it(tmp_path, monkeyp
 @pytest.mark.parametrize(("further", "most"), [(ROOM[0], 1), ({"people": {"fakes": 2}}, 2), (ROOM[1], 4)])
 def test_fakes_cover_as_many_tests_and_no_more(tmp_path, monkeypatch, further, most):
     sent = []
-    monkeypatch.setattr(tried_way, "send_test", lambda *_: sent.append("one"))
-    monkeypatch.setattr(tried_way, "status_of", lambda *_, **__: {"at_least_minimum": False})
+    monkeypatch.setattr(trial_report, "send_test", lambda *_: sent.append("one"))
+    monkeypatch.setattr(trial_report, "status_of", lambda *_, **__: {"at_least_minimum": False})
     collection = Parties(task(**further)).collection
     said = [len(wrong(examine_by_test(collection, state=tmp_path))) for _ in range(4)]
     assert said == [0] * most + [1] * (4 - most)
@@ -189,14 +189,14 @@ def test_fakes_cover_as_many_tests_and_no_more(tmp_path, monkeypatch, further, m
 
 @pytest.mark.parametrize("further", ROOM[:1])
 def test_batches_that_leave_one_by_one_have_no_room_without_fakes(monkeypatch, further):
-    monkeypatch.setattr(tried_way, "status_of", lambda *_, **__: {"at_least_minimum": True})
-    monkeypatch.setattr(tried_way, "send_test", lambda *_: None)
+    monkeypatch.setattr(trial_report, "status_of", lambda *_, **__: {"at_least_minimum": True})
+    monkeypatch.setattr(trial_report, "send_test", lambda *_: None)
     assert len(wrong(examine_by_test(Parties(every=10).collection))) == 1
     assert wrong(examine_by_test(Parties(task(**further), every=10).collection)) == []
 
 
 def test_a_closed_collection_refuses_a_test_as_it_refuses_people(monkeypatch):
-    monkeypatch.setattr(tried_way, "send_test", lambda *_: ReportError.TASK_EXPIRED)
+    monkeypatch.setattr(trial_report, "send_test", lambda *_: ReportError.TASK_EXPIRED)
     (said,) = wrong(examine_by_test(Parties(task(**ROOM[0])).collection))
     assert "refused, 1: the collection is closed" in said
 
@@ -206,7 +206,7 @@ def test_a_closed_collection_refuses_a_test_as_it_refuses_people(monkeypatch):
 
 def test_the_command_sends_a_test_only_when_told(tmp_path, monkeypatch):
     monkeypatch.setattr("shuffledp.parties.kit.doctor.examine_parties", lambda *_, **__: [])
-    monkeypatch.setattr(tried_way, "send_test", lambda *_: None)
+    monkeypatch.setattr(trial_report, "send_test", lambda *_: None)
     file = tmp_path / "survey.collection"
     file.write_bytes(Parties(task(**ROOM[0])).collection.canonical)
     assert shuffledp("doctor", file).out == ""

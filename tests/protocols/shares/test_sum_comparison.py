@@ -11,15 +11,15 @@ from shuffledp.documents.page import page_of
 from shuffledp.documents.plans.plan_page import plan_page
 from shuffledp.documents.release_document import column_document
 from shuffledp.planning import calibrate
-from shuffledp.protocols.shares.planning.ways_to_sum import Wanted, ways_to_sum
+from shuffledp.protocols.shares.planning.sum_comparison import PlannedMean, compared_sums
 from shuffledp.survey import Task, plan
 
-WANTED = Wanted(lower=0, upper=100, epsilon=1.0, delta=1e-6)
+WANTED = PlannedMean(lower=0, upper=100, epsilon=1.0, delta=1e-6)
 
 
 @pytest.fixture(scope="module")
 def ways():
-    return {each.name: each for each in ways_to_sum(WANTED, 10_000, (100, 10_000))}
+    return {each.name: each for each in compared_sums(WANTED, 10_000, (100, 10_000))}
 
 
 def test_a_curator_errs_least_and_who_trusts_nobody_errs_most(ways):
@@ -39,7 +39,7 @@ def test_messages_and_liars_are_those_of_the_models(ways):
 
 
 def test_a_way_that_does_not_exist_has_no_error():
-    few = {each.name: each for each in ways_to_sum(WANTED, 5, (5,))}
+    few = {each.name: each for each in compared_sums(WANTED, 5, (5,))}
     assert math.isnan(few["split and mix"].errors[0])
     assert (few["split and mix"].messages, math.isnan(few["split and mix"].error)) == (0, True)
     assert few["local"].error == few["one message"].error
@@ -82,8 +82,8 @@ def test_ways_to_a_sum_err_as_the_sum_does_and_not_as_the_mean(page_of_sum):
     assert "Ways to this sum" in text
     assert "a single false share moves the sum to any number" in text
     (split,) = re.findall(r"shuffler or hosts, not to read\s+(\S+)\s+8\s", text)
-    wanted = Wanted(lower=0, upper=100, epsilon=1.0, delta=1e-6)
-    expected = {each.name: each.error for each in ways_to_sum(wanted, 2000, (2000,))}["split and mix"]
+    wanted = PlannedMean(lower=0, upper=100, epsilon=1.0, delta=1e-6)
+    expected = {each.name: each.error for each in compared_sums(wanted, 2000, (2000,))}["split and mix"]
     assert float(split.replace(",", "")) == pytest.approx(2000 * expected, rel=5e-3)
     assert "<b>anything</b>" in page_of_sum
 

@@ -42,8 +42,8 @@ from shuffledp.protocols.d_sigma.shufflers.reference_order import SlotShuffler
 from shuffledp.protocols.d_sigma.survey.groups import Grouping, GroupsSection
 from shuffledp.protocols.d_sigma.survey.pilot import section_with_groups
 from shuffledp.protocols.d_sigma.survey.pilot_bench import shuffler_of
-from shuffledp.protocols.d_sigma.survey.reaches import groupings_around
-from shuffledp.protocols.d_sigma.survey.settings_tried import EVEN, GAUSSIAN, LAPLACE, MALLOWS, SPENDING, Setting
+from shuffledp.protocols.d_sigma.survey.pilot_results import EVEN, GAUSSIAN, LAPLACE, MALLOWS, SPENDING, Setting
+from shuffledp.protocols.d_sigma.survey.resized_groups import groupings_around
 from shuffledp.survey.columns import Column
 
 _LITTLE_MORE = 1.15  # times the least displacement

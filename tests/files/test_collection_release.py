@@ -14,7 +14,7 @@ from shuffledp.core.statement_terms import Party, Trust
 from shuffledp.core.table import Table
 from shuffledp.documents.flow_document import flow_section
 from shuffledp.files import stages
-from shuffledp.files.collected import Batch, release_collected
+from shuffledp.files.collection_release import DecodedBatch, release_collected
 from shuffledp.files.shuffling import shuffler_for
 from shuffledp.survey import Collected, Provenance, Task
 from shuffledp.testing import SeededSource
@@ -29,11 +29,11 @@ GROUPS = {
 }
 
 
-def batch_of(column, answers, seed=1) -> Batch:
+def batch_of(column, answers, seed=1) -> DecodedBatch:
     source = SeededSource(seed)
     reports = column.randomizer.randomizer().randomize(np.asarray(answers), source=source)
     object.__setattr__(reports, "seeded", False)  # as it comes from devices, which say nothing of their randomness
-    return Batch(reports=reports)
+    return DecodedBatch(reports=reports)
 
 
 @pytest.fixture
@@ -106,7 +106,7 @@ def test_near_an_order_each_report_stays_near_the_public_columns_of_its_sender(t
     shuffler = shuffler_for(column, public, people, tmp_path)
     view = shuffler.shuffle(reports, public=public, source=source)
     opened = Reports(view.reports.columns, reports.model)
-    batches = {column.value: [Batch(reports=opened, public=public)]}
+    batches = {column.value: [DecodedBatch(reports=opened, public=public)]}
     found = release_collected(task, batches, {column.value: REFUSED}, tmp_path, PROVENANCE)
     assert found.column.shuffle_result is not None
     again, _ = read_view(tmp_path / "release.parquet", task)
