@@ -106,7 +106,7 @@ def account(
 
 
 def protocol_of(model: Protocol, *, epsilon0: float | None, num_users: int | None) -> ProtocolModel:
-    """Protocol in full, from a full or short description.
+    """Full protocol model from a full or a short description.
 
     Raises:
         InvalidParameterError: if ``epsilon0`` or ``num_users`` is missing or too much, or the model is something else.

@@ -26,7 +26,7 @@ def expm1(power: float) -> float:
 
 
 def rounded_up(bound: float) -> float:
-    """Bound raised by more than rounding can have lowered it.
+    """Bound raised by more than its possible rounding error.
 
     For upper bounds from closed forms.
     """

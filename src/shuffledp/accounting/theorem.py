@@ -218,7 +218,7 @@ def not_adaptive(model: ProtocolModel) -> Hypothesis:
 
 
 def oblivious(model: ProtocolModel) -> Hypothesis:
-    """Hypothesis: the shuffle does not look at the reports."""
+    """Hypothesis: the permutation of the shuffle does not depend on the reports."""
     holds = model.shuffle.is_oblivious
     value = "one that is" if holds else "one that depends on them"
     return Hypothesis("oblivious", "a permutation drawn independently of the reports", value, holds)
@@ -254,7 +254,7 @@ def common_reports(model: ProtocolModel) -> tuple[Hypothesis, ...]:
 
 
 def small_epsilon0(model: ProtocolModel, *, delta: float, formula: str, exp_limit: float) -> Hypothesis:
-    """Hypothesis: epsilon0 is at most log(``exp_limit``), which ``formula`` spells out."""
+    """Hypothesis: epsilon0 is at most log(``exp_limit``), written as ``formula``."""
     limit = math.log(exp_limit) if exp_limit > 0 else -math.inf
     epsilon0 = model.local.epsilon0
     value = f" = {limit:.6g}" if exp_limit > 0 else ", which no epsilon0 is for so few users"

@@ -127,7 +127,7 @@ def _merging(table: CrossTable, side: int) -> NDArray[np.int64]:
 
 
 def _likelihood(summary: FrequencySummary, cell: NDArray[np.int64], shape: tuple[int, int]) -> float:
-    """Pearson's statistic of the counts against the independent law that maximum likelihood fits to them.
+    """Pearson's statistic of the counts against the independent law of maximum likelihood.
 
     Merged cells have the noise of all of them; people without an answer are one more value, of any share.
     """

@@ -210,7 +210,7 @@ def _covariance(summary: MeanSummary, error: NDArray[np.float64]) -> NDArray[np.
 def _without_dummies(
     summary: MeanSummary, noise: NDArray[np.float64], spread: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Mean of the people, its variance, and the spread of people's values, corrected for dummy reports.
+    """Mean of people's values, the mean's variance, and the values' spread, corrected for dummies.
 
     With a share f of dummies whose mean is c, the mean of all reports is (1 - f) mean + f c, and the spread of all
     values is (1 - f) spread + f (spread of the dummies) + f (1 - f) (mean - c)^2.

@@ -29,7 +29,7 @@ Columns = Mapping[str, NDArray[Any]]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class WordSummary(Summary):
-    """Reports so far, all kept since a search looks at them several times.
+    """All reports so far, kept because a search reads them several times.
 
     Args:
         model: the randomizer's model.

@@ -197,7 +197,7 @@ class Finding(Described, Shown):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class AuditReport(Described, Shown):
-    """Audit report with all findings: ``print`` gives a paragraph for each, ``to_dict`` everything.
+    """Audit report with all findings, printed as one paragraph for each finding.
 
     Args:
         model: the public description of what was played.

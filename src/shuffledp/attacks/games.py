@@ -41,7 +41,7 @@ _RUNS_AT_A_TIME = 1 << 14
 
 @runtime_checkable
 class RandomizerAndShuffler(Protocol):
-    """Interface of a pipeline that an audit runs: `shuffledp.Pipeline`, or any object with these two parts."""
+    """Interface of a pipeline to audit: any object with a randomizer and a shuffler."""
 
     @property
     def randomizer(self) -> Randomizer:
@@ -80,7 +80,7 @@ class Game(ABC):
 
     @classmethod
     def suits(cls, shuffler: Shuffler, model: ProtocolModel) -> bool:  # noqa: ARG003 (a game that is never too special)
-        """Whether the game can be played with these parts; an audit plays the first game that suits."""
+        """Whether the game can be played with this shuffler and model; an audit plays the first such game."""
         return True
 
     @classmethod

@@ -128,7 +128,7 @@ class Channel(Described):
         return Channel(matrix, self.inputs, tuple(self.outputs[group[0]] for group in groups))
 
     def joint(self, prior: ArrayLike | None = None) -> NDArray[Any]:
-        """Joint distribution ``prior[x] * matrix[x, y]``, in fractions if prior and matrix are.
+        """Joint distribution ``prior[x] * matrix[x, y]``, in fractions if prior and matrix are fractions.
 
         Args:
             prior: shape (inputs,); adds up to 1; uniform if left out.
@@ -153,7 +153,7 @@ class Channel(Described):
         return Hyper(outer, together / outer, self.inputs, tuple(tuple(self.outputs[y] for y in g) for g in groups))
 
     def epsilon(self) -> float:
-        """Pure differential privacy of the channel over all pairs of inputs, in nats; infinity if there is none."""
+        """Least epsilon of pure differential privacy over all input pairs, in nats; infinity if none exists."""
         highest, lowest = self.matrix.max(axis=0), self.matrix.min(axis=0)
         used = highest > 0
         if (lowest[used] == 0).any():

@@ -78,7 +78,7 @@ class RemoteProtocolError(ShuffleDPError, RuntimeError):
 
 
 class MalformedMessageError(RemoteProtocolError):
-    """Bytes that are no valid message; the error does not show them."""
+    """Bytes that are not a valid message; the error shows none of the bytes."""
 
 
 class UndecryptableReportError(RemoteProtocolError):

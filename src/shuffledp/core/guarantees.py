@@ -21,7 +21,7 @@ _ROUNDING = 1e-6  # relative, of losses by size
 
 
 class Neighbors(StrEnum):
-    """Neighboring relation: the two inputs that must be hard to tell apart."""
+    """Neighboring relation: a rule for the pairs of inputs that must be hard to tell apart."""
 
     REPLACE_ONE = "replace-one"
     ORDERS_IN_GROUP = "orders-in-group"
@@ -234,11 +234,11 @@ class RenyiDP(Guarantee):
 
     @property
     def is_trivial(self) -> bool:
-        """True if no order promises anything."""
+        """True if epsilon is infinite at every order."""
         return all(map(math.isinf, self.epsilons))
 
     def implies(self, other: Guarantee) -> bool:
-        """True if each epsilon of the other guarantee is met here, at its order or a larger order.
+        """True if this guarantee meets each epsilon of the other guarantee, at an equal or larger order.
 
         An epsilon is met by one that is no larger. Trivial guarantees are implied too; else both must have the same
         neighbors.

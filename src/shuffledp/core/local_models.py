@@ -44,7 +44,7 @@ class LocalModel(Described):
 
     @property
     def num_pools(self) -> int:
-        """Number of shuffles that a user's messages go through: one for each round."""
+        """Number of shuffles for one user's messages: one for each round."""
         return self.num_messages // self.messages_per_round
 
     @property
@@ -54,7 +54,7 @@ class LocalModel(Described):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Warnings about collecting such reports, or about trusting their estimate."""
+        """Warnings about collecting reports of this model, or about trusting estimates from the reports."""
         return lone_warnings(self)
 
     @property
@@ -67,7 +67,7 @@ class LocalModel(Described):
 
     @property
     def stray(self) -> float | None:
-        """Largest change of the estimated sum by one false report, against the expected report of an honest answer."""
+        """Largest shift of the estimated sum by one false report, from an honest answer's expected report."""
         return None
 
     @property
@@ -130,7 +130,7 @@ class LocalModel(Described):
 
     @property
     def trust(self) -> tuple[Trust, ...]:
-        """Trust assumptions besides those about the device and the shuffle."""
+        """Trust assumptions besides trust in the device and in the shuffle."""
         return ()
 
     def randomizer(self) -> Any:
@@ -184,7 +184,7 @@ class LocalModel(Described):
         return None
 
     def log_likelihood(self, columns: Mapping[str, NDArray[Any]], value: Any) -> NDArray[np.float64] | None:
-        """Log-likelihood of ``value`` for each report, up to a term free of values; None if unknown."""
+        """Log-likelihood of ``value`` for each report, up to a term that ignores ``value``; None if unknown."""
         return None
 
     def sufficient_channel(self) -> Channel | None:
@@ -207,7 +207,7 @@ class FrequencyModel(LocalModel):
     @property
     @abstractmethod
     def p(self) -> float:
-        """Probability that a report supports the value it was made from."""
+        """Probability that a report supports its sender's value."""
 
     @property
     @abstractmethod
@@ -243,7 +243,7 @@ class FrequencyModel(LocalModel):
 
     @property
     def stray(self) -> float:
-        """Largest change of one value's estimated count by one false report, against an honest report's mean."""
+        """Largest shift of one value's estimated count by one false report, from an honest report's mean."""
         return max(1 - self.q, self.p) / (self.p - self.q)
 
     def swing_together(self, values: int) -> float:

@@ -121,7 +121,7 @@ class ShuffleModel(Described):
         return self.num_users
 
     def num_reports(self, num_messages: int) -> range:
-        """Possible numbers of reports in the view, if each user sends ``num_messages`` of them."""
+        """Possible numbers of reports in the view, if each user sends ``num_messages`` reports."""
         sent = self.num_users * num_messages
         return range(sent, sent + 1)
 
@@ -220,7 +220,7 @@ class ShuffleModel(Described):
         return ()
 
     def position_laws(self) -> tuple[PositionLaw, ...]:
-        """Distributions of positions, at least one of which majorizes each person's; empty if unknown.
+        """Position distributions; one in the list majorizes each person's distribution; empty if unknown.
 
         They are conditional on everything that is seen besides the reports.
         """

@@ -178,7 +178,7 @@ _HARDLY_ABOVE = 7.0
 
 
 def weakness_of(loss: float, secret: str) -> str:
-    """Warning of a large privacy loss in nats about ``secret``; "" for a small one."""
+    """Warning of a large privacy loss in nats about ``secret``; "" for a small loss."""
     words = {
         "": "",
         "weak": f"This is a weak promise: what is seen may tell a lot about {secret}.",
@@ -188,7 +188,7 @@ def weakness_of(loss: float, secret: str) -> str:
 
 
 def weakness_grade(loss: float) -> str:
-    """Grade of a large privacy loss in nats: "weak", or "hardly" a promise; "" for a small loss."""
+    """Grade of a large privacy loss in nats as a promise: "weak" or "hardly"; "" for a small loss."""
     if loss <= _WEAK_ABOVE:
         return ""
     return "weak" if loss <= _HARDLY_ABOVE else "hardly"

@@ -185,7 +185,7 @@ def chunks_of(bits: int, num_bits: int, chunk_bits: int) -> tuple[int, ...]:
 
 
 def joined(chunks: Iterable[int], chunk_bits: int) -> int:
-    """Integer whose bits are those of the chunks, one chunk after the other."""
+    """Integer made of the bits of the chunks, one chunk after the other."""
     number = 0
     for chunk in chunks:
         number = number << chunk_bits | int(chunk)

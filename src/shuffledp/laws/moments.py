@@ -179,7 +179,7 @@ def _truncated(size: int, concentration: float) -> Floats:
 
 
 def kendall_corner_law(num_items: int, concentration: float, places: int, items: int) -> Floats:
-    """Law of the number of the first ``items`` items that lie in the first ``places`` places.
+    """Law of the number of items, among the first ``items`` items, in the first ``places`` places.
 
     For Kendall's distance. It is q-hypergeometric: proportional to [b, x]_q [n - b, a - x]_q q^((b - x)(a - x)), with a
     places and b items. It is given for x = 0, ..., min(a, b).

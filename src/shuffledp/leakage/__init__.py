@@ -1,4 +1,4 @@
-"""Leakage: how much better a secret is guessed after seeing what a channel, or a protocol, releases.
+"""Leakage: the improvement of guesses at a secret by the output of a channel or a protocol.
 
 Files in reading order:
 

@@ -16,7 +16,9 @@ from shuffledp.core.validate import instance_of
 
 
 def prior(prior: ArrayLike | None) -> Fraction | float:
-    """Prior Bayes vulnerability: the probability of a right guess from the prior alone, its largest entry.
+    """Prior Bayes vulnerability: the probability of a right guess from the prior alone.
+
+    It is the prior's largest entry.
 
     Args:
         prior: shape (inputs,); adds up to 1. None, uniform elsewhere, is refused: it does not say of how many.

@@ -141,7 +141,7 @@ def checked_gain(gain: ArrayLike | None, size: int) -> NDArray[Any]:
 
 
 def numbers_of(entries: ArrayLike, name: str) -> NDArray[Any]:
-    """Array of exact fractions or of floats; entries that are no numbers are refused."""
+    """Array of exact fractions or of floats; entries other than numbers are refused."""
     validate.unmasked(**{name: entries})
     try:
         table = np.array(entries)
@@ -155,7 +155,7 @@ def numbers_of(entries: ArrayLike, name: str) -> NDArray[Any]:
 
 
 def matrix_of(channel: Channel) -> NDArray[Any]:
-    """Matrix of a channel in floats, with rows that sum to 1 to the last place."""
+    """Matrix of a channel in floats, with rows that sum to 1 up to the last digit."""
     if channel.is_exact:
         return channel.matrix
     normalized: NDArray[Any] = channel.matrix / channel.matrix.sum(axis=1, keepdims=True)

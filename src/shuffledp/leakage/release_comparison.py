@@ -263,7 +263,7 @@ def _error(model: ProtocolModel, shares: Floats) -> float | None:
 
 
 def _sample_size(error: float, spread: float, people: int) -> int:
-    """Size m of a sample without replacement of the error spread * sqrt((people - m) / (people - 1) / m)."""
+    """Size m of a sample without replacement with error spread * sqrt((people - m) / (people - 1) / m)."""
     if spread == 0:
         return people
     return max(1, min(people, round(people / (1 + (people - 1) * (error / spread) ** 2))))

@@ -131,7 +131,7 @@ class Question(Described):
         }
 
     def _section(self) -> type[SurveyQuestion]:
-        """Section class of the randomizer, for the question asked for or its usual question."""
+        """Section class of the randomizer, for the chosen question or the randomizer's usual question."""
         if not self.question:
             return randomizers()[self.randomizer]
         validate.one_of(QUESTIONS, question=self.question)
@@ -159,7 +159,7 @@ class Question(Described):
         return column.shuffler.shuffler_for(column, self.around(column))
 
     def around(self, column: Column) -> Around | None:
-        """Groups or the overlay of these people; None if the shuffle is about neither."""
+        """Groups or the overlay of these people; None if the shuffle needs neither."""
         return column.shuffler.imagined(self.people, self.group_size)
 
     @property

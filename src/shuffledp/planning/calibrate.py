@@ -42,7 +42,7 @@ def __getattr__(name: str) -> Any:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calibration:
-    """Solved parameter, with the guarantee of the protocol that has it.
+    """Solved parameter, with the guarantee of the resulting protocol.
 
     Args:
         solved: which parameter was solved for: "epsilon0" or "num_users".
@@ -301,7 +301,7 @@ class Search:
     width: float = math.inf  # of the bracket before the last step, as a ratio's logarithm
 
     def solve(self, guess: float) -> float | None:
-        """Hardest value found with a measure of at most 0; None if even ``easiest`` has none."""
+        """Hardest value found with a measure of at most 0; None if even ``easiest`` has a larger measure."""
         self._enclose(min(max(guess, min(self.easiest, self.hardest)), max(self.easiest, self.hardest)))
         while self.met and self.missed and not self._done(self.met[0], self.missed[0]):
             self._evaluate(self._next(self.met, self.missed))

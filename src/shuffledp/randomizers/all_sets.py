@@ -146,7 +146,10 @@ class AllSetsModel(TicksModel):
         return self.response.support_counts(columns)
 
     def counted(self, columns: Mapping[str, NDArray[Any]]) -> Supports:
-        """Number of reports whose set holds each option; every report is about every option."""
+        """Number of reports whose set holds each option, and of all reports about the option.
+
+        Every report is about every option.
+        """
         counts = self.set_counts(columns)
         held = counts @ self.sets()
         return Supports(held.astype(np.int64), np.full(self.num_options, counts.sum(), dtype=np.int64))

@@ -50,7 +50,7 @@ class CategoryPairs:
         return pair_names(names_of(self.first), names_of(self.second))
 
     def numbers(self, values: Any) -> NDArray[np.int64]:
-        """Numbers of pairs, shape (n,), from a table of two columns or from rows of two answers.
+        """Category number of each pair, shape (n,), from a table of two columns or rows of two answers.
 
         Raises:
             InvalidParameterError: for anything else; the message gives places only.
@@ -97,7 +97,7 @@ class Bins:
 
     @classmethod
     def equal(cls, *, lower: float, upper: float, number: int, clip: bool = False) -> Self:
-        """Bins of equal width; ``number`` is how many.
+        """Bins of equal width; ``number`` is the number of bins.
 
         Example:
             >>> Bins.equal(lower=0, upper=1, number=4).edges

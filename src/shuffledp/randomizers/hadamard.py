@@ -79,7 +79,7 @@ class HadamardResponseModel(FrequencyModel):
 
     @property
     def p(self) -> float:
-        """Probability that a report supports its own answer."""
+        """Probability that a report supports its sender's answer."""
         return (WORDS - self.false_words) / WORDS
 
     @property

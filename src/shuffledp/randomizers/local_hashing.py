@@ -93,7 +93,7 @@ class OptimizedLocalHashingModel(FrequencyModel):
 
     @property
     def p(self) -> float:
-        """Probability that a report supports its own answer.
+        """Probability that a report supports its sender's answer.
 
         That is, that the response is the true hash.
         """
@@ -122,7 +122,7 @@ class OptimizedLocalHashingModel(FrequencyModel):
         return self.response.guarantee
 
     def hashed(self, values: NDArray[Any], seeds: NDArray[np.uint64]) -> NDArray[np.uint64]:
-        """Hash of each value by the function of its own seed; in range(hash_range).
+        """Hash of each value by the function of the value's seed; in range(hash_range).
 
         All arrays have the shape (n,).
         """

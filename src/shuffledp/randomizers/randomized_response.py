@@ -84,7 +84,7 @@ class KaryRandomizedResponseModel(FrequencyModel):
 
     @property
     def q(self) -> float:
-        """Probability of a given answer other than the true one."""
+        """Probability of a given answer other than the true answer."""
         return self.share / WORDS
 
     @property

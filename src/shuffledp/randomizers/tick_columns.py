@@ -64,7 +64,7 @@ class TickColumnsModel(TicksModel):
 
     @property
     def guarantee(self) -> LocalDP:
-        """Local guarantee: one message's epsilon times the most options in which two answers differ."""
+        """Local guarantee: one message's epsilon times the largest number of differing options."""
         times = (Fraction(self.most_differing), Fraction(0))
         return LocalDP(epsilon=sum_rounded_up(self.separate.guarantee.epsilon, 0.0, shares=times))
 

@@ -138,7 +138,7 @@ def _of_names(values: Iterable[Iterable[str]], options: Sequence[str]) -> Ticks:
 
 
 def kept_ticks(ticks: Ticks, at_most: int, source: RandomSource) -> Ticks:
-    """Ticks after a random choice of ``at_most`` for each person who has more.
+    """Ticks, with a random choice of ``at_most`` ticks for each person who has more ticks.
 
     Of more, every choice is equally likely to be kept (but for ties of 64 bits). A word is drawn for each option of a
     person with more ticks, and the ticks with the least words are kept.

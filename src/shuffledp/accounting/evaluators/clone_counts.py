@@ -55,7 +55,7 @@ class ClonePair:
     users: int
 
     def epsilon(self, delta: float) -> float:
-        """Least epsilon at which the pair's delta is at most the given one.
+        """Least epsilon at which the pair's delta is at most ``delta``.
 
         That one is strictly between 0 and 1.
         """

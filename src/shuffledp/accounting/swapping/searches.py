@@ -139,7 +139,7 @@ def usable(bound: DeltaBound, epsilon: float, start: Choices) -> Choices | None:
 
 
 def improved(bound: DeltaBound, epsilon: float, start: Choices, others: int, effort: int) -> tuple[Choices, float]:
-    """Better choices found by Nelder and Mead's method, and the log of their rough bound."""
+    """Better choices by Nelder and Mead's method, and the logarithm of the choices' rough bound."""
 
     def choices_at(point: Floats) -> Choices:
         rate, logit, smoothing = (float(each) for each in point)

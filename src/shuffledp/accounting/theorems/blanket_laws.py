@@ -98,7 +98,7 @@ class LawTheorem(Theorem):
         return self._delta(self.family(model), epsilon, tolerance=1e-4)
 
     def curve(self, model: ProtocolModel, *, epsilons: Floats) -> Floats:
-        """Delta at many epsilons, evaluated at each epsilon in one pass.
+        """Delta at many epsilons, by one pass at each epsilon.
 
         Mostly within a relative 1e-4 of the truth.
         """

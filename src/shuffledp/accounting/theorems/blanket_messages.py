@@ -44,7 +44,7 @@ class HiddenMessage:
 
 
 def hidden_message(local: BlanketModel, honest: int) -> HiddenMessage:
-    """Message hidden among the messages of ``honest`` people, who fill their slots as agreed."""
+    """Message hidden among the messages of ``honest`` people, who fill their message slots as agreed."""
     k = local.domain_size
     pair = ClonePair(epsilon0=TOLD, chance=min(2 * local.filled / k, 1.0), users=local.slots * honest + 1)
     return HiddenMessage(pair=pair, truth=1 - k * local.q)

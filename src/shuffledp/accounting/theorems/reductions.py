@@ -127,7 +127,7 @@ def _applying(model: ProtocolModel, size: int, delta: float) -> list[Theorem]:
 
 
 class ObliviousShuffle(Theorem):
-    """Guarantee of an oblivious shuffle: a uniform shuffle's epsilon plus epsilon1, and its delta plus delta1.
+    """Guarantee of an oblivious shuffle: a uniform shuffle's guarantee plus (epsilon1, delta1).
 
     The epsilon is at most epsilon0.
     """
@@ -166,7 +166,7 @@ class ObliviousShuffle(Theorem):
         return min(epsilon0, (uniform + cost) * (1 + 1e-15))
 
     def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
-        """Uniform delta at epsilon - epsilon1, plus delta1.
+        """Delta of a uniform shuffle at epsilon - epsilon1, plus delta1.
 
         Below epsilon1, the delta that follows from that.
         """
@@ -236,7 +236,7 @@ class SwapCost(Theorem):
         return guarantee, (f"For those who are not alone, epsilon is at most {in_digits(max(others), 'at most')}.",)
 
     def _epsilons(self, model: ProtocolModel, *, delta: float) -> tuple[float, ...]:
-        """Epsilon of the people of each entry of the shuffle's swap windows.
+        """Epsilon for each entry of the shuffle's swap windows, for the people of the entry.
 
         The entries of ``model.shuffle.swap_windows()``.
         """

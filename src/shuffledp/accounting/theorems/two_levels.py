@@ -129,7 +129,7 @@ def _shape(model: ProtocolModel) -> TwoLevelLaw:
 
 
 def _understated(model: ProtocolModel) -> float:
-    """Epsilon0 lowered by its possible excess, so that a lower bound stays below the truth."""
+    """Epsilon0 lowered by its possible excess, so that a lower bound is not above the truth."""
     return max(model.local.epsilon0 - _STATED_ABOVE, model.local.epsilon0 / 2)
 
 
@@ -247,7 +247,7 @@ class LdpWitness(Theorem):
 
 
 def _three_values(model: ProtocolModel) -> LawFamily:
-    """Report law of ternary randomized response where all others hold a third value."""
+    """Report law of ternary randomized response where all other people hold a third value."""
     epsilon0 = model.local.epsilon0
     law = two_level_homogeneous(epsilon0=epsilon0, share=1 / 3, overlap=0.0, triple=0.0)[-1]
     return LawFamily((law,), model.num_users, epsilon0)
@@ -274,7 +274,7 @@ def _all_equal_epsilon(model: ProtocolModel, delta: float, *, start: float) -> f
 
 
 def _all_equal_delta(model: ProtocolModel, epsilon: float) -> float:
-    """Delta of binary response where all others agree, in the worse direction, rounded down."""
+    """Delta of binary response where all other people agree, in the worse direction, rounded down."""
     epsilon0, users = model.local.epsilon0, model.num_users
     if epsilon >= epsilon0 or epsilon0 > _LARGEST_EPSILON0:
         return 0.0
