@@ -222,7 +222,7 @@ class Pipeline:
         seeded: bool = False,
         trust: tuple[Trust, ...] = (),
     ) -> Release:
-        """Release from the summed summaries of all parts of a view.
+        """Release from the sum of the summaries of a view's parts.
 
         The parts themselves may be elsewhere.
 

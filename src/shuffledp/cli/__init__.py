@@ -42,7 +42,7 @@ def main() -> None:
 
 
 def _end_in_order() -> list[int]:
-    """Turn signals that end the process into an orderly exit; returns the list of signals received, empty at first."""
+    """Make signals end the process in order; return the list of received signals, empty at first."""
     asked: list[int] = []
 
     def end(number: int, _: object) -> None:

@@ -209,7 +209,7 @@ def screen() -> Screen:
 
 
 def show_result(found: Any, document: "Callable[[], Document]", *, as_json: bool) -> None:
-    """Print a result as one JSON object or as a document; the document is made only if it is printed."""
+    """Print a result as one JSON object or as a document; ``document`` is called only if needed."""
     if as_json:
         print_json(found.to_dict())
     else:

@@ -47,7 +47,7 @@ class _Bars(Watch):
 
 @contextmanager
 def watching(unit: str = "rows") -> Iterator[Watch]:
-    """Progress bars on the error stream, if it is a terminal; at the end notices that no file may hold."""
+    """Progress bars on the error stream if it is a terminal; at the end, notices that files must not hold."""
     columns = (
         TextColumn("{task.description}", markup=False),
         BarColumn(),

@@ -199,7 +199,7 @@ class _Device:
     def _answer_hosts(
         self, memory: "DeviceMemory", randomized: "Callable[[], DeviceReports]", invitation: Path | None
     ) -> "Receipt":
-        """The receipt of an answer to several hosts; each host is shown its own token if tokens are needed."""
+        """The receipt of an answer to several hosts, each of them with its own token if one is needed."""
         from shuffledp.parties.service.device_memory import answer_hosts
         from shuffledp.parties.service.device_token import DeviceToken
 

@@ -136,7 +136,7 @@ def _named_by(column: Column) -> tuple[str, ...]:
 
 
 def parts_for(column: Column, rows: int) -> int:
-    """Number of parts of a view of ``rows`` people, so that a part takes little more than 64 MiB of memory."""
+    """Number of parts of a view of ``rows`` people, at little more than 64 MiB of memory for a part."""
     model = column.randomizer.randomizer().model
     width = ReportLayout.of(model).length + _BYTES_OF_PLACE
     return max(1, math.ceil(rows * model.num_messages * width / _BYTES_OF_PART))

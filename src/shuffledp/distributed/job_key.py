@@ -1,4 +1,4 @@
-"""Master key of a job, from which each task's randomness is drawn, in a file that only its owner can read.
+"""Master key of a job, from which each task's randomness is drawn, in a file for its owner only.
 
 A task that runs twice must draw the same words, so tasks cannot ask the operating system. The key is drawn afresh for
 each job; the tasks are told where its file is, and never its content, since Spark may write down what it is told:
@@ -21,7 +21,7 @@ _KEY = b"key "
 
 @contextmanager
 def key_file(folder: Path, seed: int | None = None) -> Iterator[Path]:
-    """File with a fresh key, or with a seed for experiments, in a private folder; removed when the block ends."""
+    """File with a fresh key, or with a seed for experiments; it is removed when the block ends."""
     content = _KEY + _fresh_key() if seed is None else _SEED + b"%d" % seed
     path = folder / "key"
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

@@ -182,7 +182,7 @@ def sent(job: Job, share: int, send: Send) -> Iterator[Made]:
 
 
 def keep(job: Job, share: int) -> Iterator[Made]:
-    """Facts about the part with a share's reports in the order of the people, then the counts of the share.
+    """Facts about a part with the share's reports in the people's order, and then the share's counts.
 
     Raises:
         InputDataError: as in `scatter`.
@@ -199,7 +199,7 @@ def keep(job: Job, share: int) -> Iterator[Made]:
 
 
 def sum_up(job: Job, share: int) -> Iterator[Made]:
-    """Facts about the part with a share of a view in fresh random order, then the counts of the share.
+    """Facts about a part with the share's reports in fresh random order, and then the share's counts.
 
     Raises:
         InputDataError: as in `scatter`.
@@ -314,7 +314,7 @@ def _view_of(pipeline: Pipeline, reports: Reports, source: RandomSource) -> View
 
 
 def write_part(column: Column, parts: Iterable[Reports], path: Path, work: Path, labels: Integers | None = None) -> str:
-    """SHA-256 of a written file with the reports of one or more parts; it replaces an earlier file at once.
+    """Write reports to a file, which replaces an earlier file at once; return the file's SHA-256.
 
     ``labels``, if given, are the labels of all reports, which are then one part.
     """

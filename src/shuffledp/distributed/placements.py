@@ -70,7 +70,7 @@ def _slice_of(file: Path, first: int, last: int) -> Integers:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PeopleFacts:
-    """Facts about the people of a share: rows read, people who take part, and the file of their public columns."""
+    """Facts about a share's people: rows read, people who take part, and a file of public columns."""
 
     share: int
     received: int
@@ -103,7 +103,7 @@ def read_people(job: Job, share: int) -> PeopleFacts:
 
 
 def send(placement: Placement, job: Job, share: int) -> Iterator[Made]:
-    """Blocks of a share's reports, each sent to the part with the report's row, then the counts of the share."""
+    """Blocks of a share's reports, each to the part with the report's row, and then the share's counts."""
     rows, sent = placement.rows_of(share), 0
 
     def by_row(reports: Reports, num_parts: int, origin: int) -> Iterator[Block]:

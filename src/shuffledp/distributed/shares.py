@@ -23,7 +23,7 @@ _COMPRESSION = 10  # compressed text files are larger by at least this factor wh
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Rows of a file: a row group of Parquet with the number of its first row, or a whole CSV file."""
+    """Rows of a file: a Parquet row group with the number of its first row, or a whole CSV file."""
 
     path: Path
     group: int | None = None

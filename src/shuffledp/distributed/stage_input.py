@@ -18,7 +18,7 @@ from shuffledp.survey import Column, DataFlow
 
 @dataclass(frozen=True, slots=True)
 class StageFiles:
-    """Files of reports or of a view: one file, or the parts of a folder in the order of its list."""
+    """Files of reports or of a view: one file, or a folder's parts in the order of its list."""
 
     place: Path
 

@@ -1,4 +1,4 @@
-"""Files of answers in CSV or Parquet, of reports and views in Parquet, and the stages of a task between them.
+"""Files of answers (CSV or Parquet), reports and views (Parquet), and a task's stages between them.
 
 To be read in this order: `stages` (the whole flow), `reading` (columns in batches), `answer_reader`
 and `randomizing` (answers to reports), `people_files` (graphs and groups), `family_files`,

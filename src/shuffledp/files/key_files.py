@@ -1,4 +1,4 @@
-"""Key files: a private key that only its owner may read, and the public key beside it in a ``.pub`` file."""
+"""Key files: a private key that only its owner may read, and a public key in a ``.pub`` file."""
 
 import json
 import os
@@ -27,9 +27,9 @@ def write_key(path: Path, key: PrivateKey, published: PublishedKey) -> None:
 
 
 def write_pair(path: Path, private: str, public: str) -> None:
-    """Write a private file, readable only by its owner from the start, and its public file; both or none.
+    """Write a public file, and a private file that only its owner can read, both or neither.
 
-    The private file has mode 0600.
+    The private file has mode 0600 from the start.
 
     Raises:
         InvalidParameterError: if one of them exists, whatever it is: a key is never replaced; or cannot be written.

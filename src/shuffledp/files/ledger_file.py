@@ -161,7 +161,7 @@ def _is_still(path: Path, file: FileIO) -> bool:
 
 
 def read_ledger_file(path: Path) -> Ledger:
-    """Ledger read from a file without locking or changing it; a last line that is cut off is left out.
+    """Ledger read from a file, without locking or changing it; a last line that is cut off is ignored.
 
     Raises:
         InvalidParameterError: if the file cannot be read, or is no ledger, or its chain is broken.

@@ -21,9 +21,10 @@ _TOLERANCE = 1e-9
 
 
 def read_channel(path: Path) -> Channel:
-    """Channel of a randomizer from a CSV table of probabilities: one row per input, one column per output, no header.
+    """Channel of a randomizer from a CSV table of probabilities: rows are inputs, columns outputs.
 
-    Entries are decimal numbers or fractions such as ``1/3``, separated by commas. Blank lines are skipped.
+    There is no header. Entries are decimal numbers or fractions such as ``1/3``, separated by commas. Blank lines are
+    skipped.
 
     Raises:
         InvalidParameterError: if there is no such file, it may not be read, or is larger than 64 MiB.

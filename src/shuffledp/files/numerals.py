@@ -130,6 +130,9 @@ def require_one_mark(name: str, commas: int, points: int) -> None:
 
 
 def numerals(texts: pa.Array) -> pa.Array:
-    """Trimmed texts that can be read as numbers; null for all other texts, so that no error quotes them."""
+    """Trimmed texts that can be read as numbers; null for all other texts.
+
+    Errors can therefore quote no other text.
+    """
     trimmed = pc.utf8_trim_whitespace(texts)
     return pc.if_else(pc.match_substring_regex(trimmed, _NUMERAL), pc.utf8_ltrim(trimmed, "+"), None)

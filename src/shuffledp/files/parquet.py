@@ -198,7 +198,7 @@ def read_labeled_parts(path: Path, column: Column) -> Iterator[View]:
 
 
 def write_labels(path: Path, label_table: Table, facts: FileFacts) -> tuple[str, FileFacts]:
-    """Write the label table beside a view in parts; returns the file's name and the facts with its digest."""
+    """Write the label table beside a view in parts; return its file name, and the facts with its digest."""
     beside = PartFile(_labels_beside(path))
     try:
         beside.write(label_table.to_arrow())

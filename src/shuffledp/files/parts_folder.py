@@ -27,7 +27,7 @@ _MARK = "_parts.json"
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Rows of reports or of a view, in one file or several: column names, count, and tables of bounded size."""
+    """Rows of reports or of a view, from one or more files, read as tables of bounded size."""
 
     columns: list[str]
     count: int

@@ -179,7 +179,7 @@ class PublicReader:
         return table
 
     def finish(self) -> None:
-        """Refuse the input if a row lacks a value for groups or strata, or if the number of rows is wrong."""
+        """Refuse the input if a row lacks a group or stratum value, or if the number of rows is wrong."""
         if self._num_rows not in (None, self._received):
             raise InputDataError(
                 f"the input must have a row for each of the {self._num_rows} offsets in the task's [shuffler]; it has "

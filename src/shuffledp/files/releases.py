@@ -1,4 +1,4 @@
-"""Last steps of every run of a task: from the view of each column to estimates, statements and files.
+"""Last steps of every run of a task: from each column's view to estimates, statements and files.
 
 One machine, an engine, a collection and a relay make views in different ways. From there on there is one way:
 `release_of_views` (or an engine's own sum of summaries) makes the `Release` of a column, `outcome_of` adds results by

@@ -1,4 +1,4 @@
-"""Stages of a task from file to file, one by one or all at once, for each private column by itself.
+"""Stages of a task from file to file, one by one or all at once, separately for each column.
 
 Everything of the flow is in the four functions: what a stage reads, the one step that it takes with each column, and
 what it writes. Columns draw one after the other from one source, which hands out no word twice: a substream by the
@@ -37,7 +37,9 @@ _HERE = Path()
 def randomize(
     task: Task, answers: Input, output: Path, *, source: RandomSource | None = None, watch: Watch = NOBODY
 ) -> StageOutcome:
-    """Stage 1, on the devices: reads answers, and writes a file of reports for each column in people's order.
+    """Stage 1, on the devices: reads answers, and writes a file of reports for each column.
+
+    Reports are in the order of the people.
 
     The input is read once for each column. Memory: one batch of the input and its reports, and the names of the people
     if the task asks for them.

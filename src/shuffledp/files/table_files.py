@@ -1,4 +1,4 @@
-"""Several files as one table: the order of files, the agreement of their columns, and the sequence of rows.
+"""Several files as one table: order of files, agreement of columns, and sequence of rows.
 
 Whatever holds the rows, the next of them are read in another thread while the last ones are worked on.
 """
@@ -31,7 +31,7 @@ _ASIDE = (".", "_")  # first letters of files in a folder that are not part of i
 
 
 def table_files(paths: Sequence[Path]) -> Path | TableFiles:
-    """Files of one table, sorted by name; in a folder, names that begin with . or _ are skipped.
+    """Files of one table, sorted by name; in a folder, names beginning with . or _ are skipped.
 
     Raises:
         InvalidParameterError: if there is no file, a folder holds folders, or a file is named twice.
@@ -101,7 +101,7 @@ def _read_ahead(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 @dataclass(frozen=True, slots=True)
 class _Layout:
-    """Format and columns of a file; for Parquet also types of the named columns, and the number of rows."""
+    """Format and columns of a file; for Parquet also types of named columns and number of rows."""
 
     kind: str
     columns: list[str]

@@ -1,4 +1,4 @@
-"""Tables in memory in place of files, from pandas, polars, Arrow or plain Python, and tasks run on them."""
+"""Tasks on tables in memory, from pandas, polars, Arrow or plain Python, in place of files."""
 
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Ticks in a table: one column with lists of options, or a column of truth values for each option."""
+"""Ticks in a table: one column with lists of options, or one column of truth values per option."""
 
 import numpy as np
 import pyarrow as pa

@@ -155,7 +155,7 @@ def _take_places(written: Sequence[Path], folder: Path, maker: str = "") -> None
 
 
 def sync(path: Path) -> None:
-    """Flush a file's content, or a folder's list of names, to disk, as far as the file system allows."""
+    """Flush a file's content, or a folder's list of names, to disk, if the file system allows."""
     is_folder = path.is_dir()
     with suppress(OSError) if is_folder else nullcontext():
         handle = os.open(path, os.O_RDONLY if is_folder else os.O_RDWR)
@@ -167,7 +167,7 @@ def sync(path: Path) -> None:
 
 @contextmanager
 def _private_place(path: Path, maker: str = "") -> Iterator[tuple[Path, Path]]:
-    """Path of the output, and a private folder on the same file system, so that a rename is one step.
+    """Path of the output, and a private folder on its file system, for a rename in one step.
 
     Errors of the operating system become ours; folders that had to be made are taken away again if they stay empty.
     """

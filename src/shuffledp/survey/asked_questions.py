@@ -1,4 +1,4 @@
-"""Questions of a survey as its organizer asks them: a choice of answers, or a number in a range."""
+"""Questions of a survey as its organizer asks them: choices of answers, or numbers in a range."""
 
 import math
 from collections.abc import Sequence

@@ -191,7 +191,7 @@ def _about_releases(together: PrivacyStatement) -> tuple[str, ...]:
 
 
 def composed(shares: Sequence[Share], *, delta: float) -> PrivacyStatement:
-    """Joint loss, at one delta, of shares fixed beforehand; the sum of their losses if it is no larger.
+    """Joint loss, at one delta, of shares fixed beforehand; their summed loss if the sum is no larger.
 
     Args:
         shares: of columns or releases, each shuffled by itself.

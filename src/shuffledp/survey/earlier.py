@@ -119,7 +119,7 @@ class EarlierRelease:
         return found._counting_by(written.models)
 
     def _counting_by(self, own: Models | None) -> Self:
-        """Copy that counts losses by protocols, or by epsilon and delta if protocols are unknown or lose too little."""
+        """Copy that counts losses by protocols or, if these are unknown or too low, by epsilon and delta."""
         models = [own, *(each.models for each in self.earlier)]
         released = None if None in models else _by_models(self, [each for each in models if each])
         if released is not None:

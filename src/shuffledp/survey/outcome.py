@@ -1,4 +1,4 @@
-"""The result of a task or of one of its stages, column by column: counts, estimates, statements and files."""
+"""The result of a task or of one stage, by column: counts, estimates, statements and files."""
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence

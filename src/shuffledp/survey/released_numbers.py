@@ -168,7 +168,10 @@ def _tables(rows: Sequence[Mapping[str, Any]], num_reports: int, local: LocalMod
 
 
 def _possible(statistic: str, num_reports: int, local: LocalModel) -> tuple[float, float] | None:
-    """Least and largest truth of a statistic, where its intervals end; None for differences and quantiles."""
+    """Smallest and largest possible value of a statistic; None for differences and quantiles.
+
+    Its intervals end there.
+    """
     if "difference" in statistic:
         return None
     if statistic.startswith("frequency"):

@@ -1,4 +1,4 @@
-"""Base of the tables of a task file: errors that name the table, checks of text, and shared values.
+"""Base of a task file's tables: errors that name the table, checks of text, and shared values.
 
 What each key of each table means, and which values are refused, is said in docs/task-file.md.
 """
@@ -98,7 +98,7 @@ def joint_name(columns: Sequence[str]) -> str:
 
 
 def as_columns(table: dict[str, Any], key: str) -> dict[str, Any]:
-    """Inverse of `named_jointly`: only one of the two keys remains."""
+    """Table with only one of two keys, ``columns`` or ``key``, the inverse of `named_jointly`."""
     left_out = key if table["columns"] else "columns"
     return {name: value for name, value in table.items() if name != left_out}
 
@@ -165,7 +165,7 @@ def read_toml(path: Path, what: str) -> dict[str, Any]:
 
 
 def digest_of_files(folder: Path, names: Sequence[str], given: str | None, *, key: str, other: str = "") -> str:
-    """SHA-256 of the files named by a key of the task, so that the task's own digest covers them.
+    """SHA-256 of the files named by a key of the task, which the task's own digest then covers.
 
     They lie in ``folder``, that of the task file, and must have the digest ``given``, if the task says it. Errors name
     the ``key``, and what ``other`` it may be: if a file cannot be read, or has another digest.

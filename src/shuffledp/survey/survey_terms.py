@@ -92,7 +92,7 @@ class SurveyTerms:
         return f", as each of {count} questions has epsilon {self.epsilon0 / count:g}" if count > 1 else ""
 
     def _as_sums(self) -> Knowledge | None:
-        """Accuracy of the least accurate sum if all people answer; None if the people are too few for a sum."""
+        """Accuracy of the least accurate sum if all people answer; None if there are too few people."""
         try:
             task = Task.from_dict(tables_of(self._written(sums=True, fakes=self.fakes or 0)))
             models = [column.randomizer.randomizer().model for column in task.columns]
@@ -109,7 +109,7 @@ class SurveyTerms:
 
     @property
     def sum_known(self) -> Knowledge:
-        """Accuracy of the least accurate sum, with 95 % confidence, where all people answer it.
+        """Accuracy of the least accurate sum, with 95 % confidence, if all people answer.
 
         Raises:
             InvalidParameterError: if nothing is asked as a sum.

@@ -59,7 +59,7 @@ def titles() -> dict[str, str]:
 
 
 def columns_by_default(kind: str) -> tuple[str, ...]:
-    """Names of the public columns in a kind of first task, if none are given; empty if the kind needs none."""
+    """Default names of the public columns in a kind of first task; empty if the kind needs none."""
     return _by_shuffle()[kind].by if kind in _by_shuffle() else ()
 
 

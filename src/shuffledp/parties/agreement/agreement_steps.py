@@ -1,4 +1,4 @@
-"""Steps of a host in an agreement: from a state and a message to the next state, without disk or network.
+"""Steps of a host in an agreement: from state and message to the next state, without disk or network.
 
 A host freezes the sets that it has, and commits itself to them. When it holds the commitments of all hosts it reveals
 its sets, and when it holds all reveals it signs which sets are complete: once, for ever. When it holds all signatures,
@@ -139,7 +139,7 @@ class AgreementState:
 
 
 def frozen(me: int, reveal: Reveal, signer: Signer) -> AgreementState:
-    """State of a host with frozen sets: its commitment, and its reveal, which other hosts do not get yet."""
+    """State of a host with frozen sets: its commitment, and its reveal, which is still secret."""
     return AgreementState(me=me).holding(signer.commitment(reveal), reveal)
 
 

@@ -29,7 +29,7 @@ def link_code(link: str) -> bytes:
 
 
 def printed_code(link: str) -> str:
-    """QR code as inline SVG: 48 mm wide, or wider so that a module is at least 0.5 mm.
+    """QR code as inline SVG, at least 48 mm wide, with modules of at least 0.5 mm.
 
     Raises:
         InvalidParameterError: if the link is too long for a QR code.

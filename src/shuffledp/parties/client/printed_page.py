@@ -42,7 +42,7 @@ def parts_of(collection: Collection) -> dict[str, str]:
 
 
 def poster(collection: Collection) -> str:
-    """Poster of an open survey: questions, link and QR code on one page, in the language of the task.
+    """Poster of an open survey: questions, link and QR code on one page, in the task's language.
 
     Guarantees:
         1. It loads nothing, and runs no script.

@@ -107,7 +107,7 @@ def _page(draft: Collection) -> str:
 
 
 def _banners(draft: Collection, words: PageWords) -> list[str]:
-    """Sentences at the top of the page: that this is a demonstration, or that it runs in a local network."""
+    """Sentences at the top of the page about a demonstration or a local network."""
     said = {"demonstration": draft.demonstration, "local_network": draft.local}
     return [words.told(name) for name, holds in said.items() if holds]
 
@@ -169,7 +169,7 @@ def _script_words(draft: Collection, words: PageWords) -> Mapping[str, Any]:
 
 
 def _party(draft: Collection, role: str, words: PageWords) -> str:
-    """Text that names a party: its name in quotation marks, if any, and its address or else its key."""
+    """Text that names a party: its name, if it has one, and its address or else its key."""
     by_key = words.told("key", fingerprint=draft.analyzer.key.fingerprint)
     address, name = draft.addresses[role] or by_key, draft.names.to_dict().get(role)
     return address if name is None else f'"{printable(name)}" ({address})'
@@ -200,7 +200,7 @@ def _dangers(draft: Collection, words: PageWords) -> Iterator[str]:
 
 
 def _several(draft: Collection, words: PageWords) -> str:
-    """Names of the parties that one operator runs, each once, separated by commas; a mix gives the tokens, too."""
+    """Names, separated by commas, of the parties that one operator runs, each once."""
     return ", ".join(dict.fromkeys(_party(draft, role, words) for role in draft.one_operator))
 
 

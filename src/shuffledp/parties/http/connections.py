@@ -95,7 +95,7 @@ class Connection(asyncio.Protocol, ABC):
             self._goes_on()
 
     def extensions(self) -> dict[str, Any]:
-        """Extensions of a request's scope: a function to call once the request is known to come from a party."""
+        """Extensions of a request's scope: a function to call once the sender is known to be a party."""
         return {_TRUSTED: {"known": partial(self.all.is_served, self)}}
 
     def pause_writing(self) -> None:
@@ -203,7 +203,7 @@ class Connections:
 
 
 def when_trusted(scope: Scope) -> Callable[[], object]:
-    """Function to call once a request is known to come from a party, so that its connection is kept."""
+    """Function to call once a request's sender is known to be a party, to keep the connection."""
     known: Callable[[], object] = scope.get("extensions", {}).get(_TRUSTED, {}).get("known", lambda: None)
     return known
 

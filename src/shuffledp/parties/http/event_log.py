@@ -68,7 +68,7 @@ class EventLog:
         self._later[event] += count
 
     def at_first(self, event: Happened) -> None:
-        """Write one line when a condition begins, such as a full disk, and count its repeats as in `later`.
+        """Write one line when a condition begins, such as a full disk; repeats are counted by `later`.
 
         The condition ends when a minute has passed without a repeat.
         """

@@ -101,7 +101,7 @@ def authorization(scope: Scope) -> str:
 
 
 async def whole_body(scope: Scope, receive: Receive, *, media_type: str, most: int) -> bytes:
-    """Body of a request; refused if its type is wrong, or if it is too long or too slow.
+    """Body of a request; refused if it has a wrong type, is too long, or comes too slowly.
 
     Raises:
         Refused: for another type, an encoded body, a body that is too long or too slow, or if the

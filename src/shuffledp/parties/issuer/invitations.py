@@ -151,7 +151,7 @@ def write_all(
     *,
     links: Sequence[str] = (),
 ) -> None:
-    """Write an invitation for each person, the list of people with their files, and the list for the issuer.
+    """Write each person's invitation, the list of people with file names, and the issuer's list.
 
     Args:
         folder: empty folder.

@@ -36,7 +36,7 @@ def files_of(places: Iterable[str]) -> list[Path]:
 
 
 def state_of_lists(places: Iterable[str]) -> FileStates | None:
-    """State of the files of all lists, to notice an added or changed list; None while a file is missing."""
+    """State of the files of all lists, to notice changes; None while a file is missing."""
     try:
         return tuple(
             (str(each), at.st_ino, at.st_size, at.st_mtime_ns) for each in files_of(places) if (at := each.stat())

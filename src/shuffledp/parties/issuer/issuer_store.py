@@ -72,7 +72,7 @@ class IssuerStore(Database):
         return late
 
     def use(self, collection_id: bytes, code_digest: bytes, request: bytes, *, requests: int = 1) -> bool:
-        """Whether the invitation is good for this request; an unused row is marked as used on the disk first.
+        """Whether the invitation is valid for this request; an unused row is first marked as used.
 
         It is good again for a request that it was used for before.
 

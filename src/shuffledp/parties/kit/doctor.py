@@ -368,7 +368,7 @@ def _of_way(collection: Collection, ca: Path | None) -> Iterator[Finding]:
 
 
 def examine_page(url: str, *, sha256: str | None = None, ca: Path | None = None) -> Iterator[Finding]:
-    """Findings about a page: whether it is at its address, and has the digest in its link, if given."""
+    """Findings about a page: whether it is at its address, with the right digest if one is given."""
     try:
         with new_client(certificates=ca) as client:
             answer = client.get(url)

@@ -1,4 +1,6 @@
-"""Folders of a kit: one for each party, with configuration, unit, proxy and steps; keys and collection come later.
+"""Folders of a kit, one for each party, with configuration, unit, proxy and steps.
+
+Keys and collection come later.
 
 The kit holds public keys only: each private key is made on the machine that uses it, and stays there.
 """
@@ -125,7 +127,7 @@ def _steps_of_mix() -> list[str]:
 
 
 def _steps_of_service(role: Role, parties: Parties) -> list[str]:
-    """Steps of a party with a key and the collection; a party without a host fetches the mixed reports."""
+    """Steps of a party with a key and the collection; without a host, the party fetches reports."""
     host, steps = parties.hosts[role.name], [f"Install: {_INSTALL}"]
     for key in parties.keys(role):
         file = f"{'/etc/shuffledp/' if host else ''}{key}.key"
@@ -168,7 +170,7 @@ def parties_of(folder: Path) -> Parties:
 
 
 def add_key(folder: Path, file: Path, *, force: bool = False) -> None:
-    """Put the public key of a party into a kit; with ``force``, an earlier key of its role is replaced.
+    """Put the public key of a party into a kit; ``force`` replaces an earlier key of the role.
 
     Raises:
         InvalidParameterError: if it is no public key, that of a role which no party of the kit has, or another one of
@@ -234,7 +236,7 @@ def collect_command(folder: Path) -> str:
 
 
 def take_survey(folder: Path, file: Path, page: Path) -> None:
-    """Keep the file of a survey registered at the kit's mix, and copy its page to the folder of the page's host."""
+    """Keep a survey's collection file in the kit, and copy the page to the folder of the page's host."""
     _copy(file, folder / COLLECTION)
     if "page" in parties_of(folder).hosts:
         _copy(page, folder / "page" / PAGE)

@@ -30,7 +30,7 @@ _TEST = "test report"
 
 
 def require_test(collection: Collection, *, is_invited: bool) -> None:
-    """Refuse a test report if the analyzer would take it for a person's, or if it takes a person's place.
+    """Refuse a test report that would count as a person's report or take a person's place.
 
     Args:
         collection: the collection.
@@ -151,7 +151,7 @@ def send_test(collection: Collection, client: httpx.Client, *, token: str = "") 
 
 
 def sealed_test(collection: Collection, config: HpkeConfig) -> Submission:
-    """Submission of a test, sealed to a key: each message consists of zeros, in the length of a report."""
+    """Submission of a test, sealed to a key: messages of zeros, as long as real reports."""
     reports = []
     for pool in collection.task.messages:
         sealer = Sealer.to(config, collection_id=collection.id, column=pool.number, is_test=True)

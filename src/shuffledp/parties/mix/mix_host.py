@@ -67,7 +67,7 @@ class MixHost:
         self.changed: list[Callable[[CollectionAtMix, bool], None]] = []  # told of each that comes (True) or goes
 
     async def open(self) -> None:
-        """Reopen the collections of an earlier process one by one; each is served as soon as it is open.
+        """Reopen the collections of an earlier process one by one; each open collection is served at once.
 
         Raises:
             InvalidParameterError: if one of them is not as this software wrote it.

@@ -71,7 +71,7 @@ def most_answers(collection: Collection, terms: MixTerms) -> int:
 
 
 def path_of_page(collection: Collection, terms: MixTerms) -> tuple[str, str]:
-    """Host name and path of a collection's page at the mix; the name is "" for the mix's own host."""
+    """Host name and path of a collection's page at the mix; "" is the mix's own host."""
     if terms.pages == "origin":
         return urlsplit(terms.page_url(collection.nonce)).netloc, "/"
     return "", urlsplit(terms.page_url(collection.nonce)).path

@@ -1,4 +1,4 @@
-"""Run of a mix host until the process is asked to end, and the operator's view of its state."""
+"""Run of a mix host until the process is asked to end, and its operator's view of its state."""
 
 import asyncio
 from collections import Counter

@@ -60,7 +60,7 @@ def new_mix_survey(
     *,
     reserve: Callable[[Collection], None] = lambda _: None,
 ) -> SurveyFolder:
-    """Folder of a new survey, registered at a mix or at all mixes that share a sum, so that people can answer.
+    """Folder of a new survey, registered at a mix or at all mixes of a sum, so that people can answer.
 
     Args:
         terms: what is asked.

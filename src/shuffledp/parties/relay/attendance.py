@@ -85,7 +85,7 @@ def is_in(record: bytes, person: int) -> bool:
 
 
 def record_of(online: Iterable[int], num_users: int) -> bytes:
-    """Record of a stage: one bit per member, 1 for present, starting at the highest bit of the first byte."""
+    """Record of a stage: one bit per member, 1 for present, beginning with the first byte's highest bit."""
     bits = np.zeros(num_users, dtype=np.bool_)
     bits[list(online)] = True
     return np.packbits(bits).tobytes()

@@ -1,4 +1,4 @@
-"""Store of a post office on disk: letters of each stage by recipient, and the attendance of each stage.
+"""Store of a post office on disk: each stage's letters by recipient, and each stage's attendance.
 
 A row for each stage and link, written once. Letters stay until the collection ends, so that a member who was away
 can read them later: the server cannot open them.
@@ -75,7 +75,7 @@ class Mailboxes:
         self._queue = GroupCommit(self._letters.thread, self._letters.commit)
 
     async def put(self, posted: Posted) -> bool:
-        """Whether a member's letters of a stage are stored; False if other letters of the member are stored already.
+        """Whether a member's letters of a stage are stored; False if other letters were stored before.
 
         Raises:
             StorageError: if the disk did not take the letters.
@@ -114,7 +114,7 @@ class Mailboxes:
 
 
 def letters_kept(folder: Path, stages: range) -> tuple[int, int]:
-    """Number and total bytes of letters in these stages; call it after the post office has closed the folder."""
+    """Number and total bytes of letters in these stages, in the folder of a closed post office."""
     with closing(_Letters(folder)) as database:
         kept = "SELECT COUNT(*), TOTAL(LENGTH(body)) FROM letters WHERE stage BETWEEN ? AND ?"
         ((letters, size),) = database.rows(kept, stages[0], stages[-1])

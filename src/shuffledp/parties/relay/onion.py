@@ -1,4 +1,4 @@
-"""Onions: reports in layers of encryption, one for each round, which only the holder in that round can remove.
+"""Onions: reports in layers of encryption, one for each round, removable only by that round's holder.
 
 The owner draws the whole way of a report at the start, round by round and each with the chances of the walk, and wraps
 the report, sealed to the analyst, from the inside out. An *onion* before round t is the place in the directory of the

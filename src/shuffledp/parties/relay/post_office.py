@@ -114,7 +114,7 @@ class PostOffice:
         return {each for each in range(self.terms.num_users) if is_in(record, each)}
 
     async def record(self, stage: int) -> bytes | None:
-        """Attendance of an ended stage; None if the stage does not end within the longest wait of a request."""
+        """Attendance of an ended stage; None if the stage does not end within a request's longest wait."""
         with suppress(TimeoutError):
             async with asyncio.timeout(_LONGEST_HELD), self._ended:
                 await self._ended.wait_for(lambda: stage < self.stage)

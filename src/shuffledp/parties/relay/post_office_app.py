@@ -1,4 +1,4 @@
-"""Post offices over HTTP: letters in, mail out; any client may fetch mail, but only its recipient can open it.
+"""Post offices over HTTP: any client may fetch mail, but only the recipient can open it.
 
 ``POST /collections/ID/stages/S/letters/M`` takes a member's letters; ``GET /collections/ID/stages/S/record`` tells the
 attendance of an ended stage; ``GET /collections/ID/stages/S/mail/R`` does so too, and hands out a recipient's

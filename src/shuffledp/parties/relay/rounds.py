@@ -1,4 +1,4 @@
-"""Steps of one member in a relay, without input or output: the letters of a stage, and the next state.
+"""Steps of one member in a relay, without input or output: a stage's letters, and the next state.
 
 The walk is that of `relay_protocol`, and the draws are those of `sample_walks` (`shuffledp.protocols.network`). To
 them come encryption, and the rule by which all members agree on the rounds that happened.
@@ -174,7 +174,7 @@ def check_hand_in(terms: RelayTerms, attendance: Attendance, person: int | None 
 
 
 def _walked(terms: RelayTerms, state: MemberState, source: RandomSource) -> MemberState:
-    """State with a round begun: the next holders of all reports are set, and each contact gets an envelope."""
+    """State with a round begun: each report has a next holder, and each contact gets an envelope."""
     number, held = state.stage, state.walk.held
     there = {each: place for place, each in enumerate(terms.contacts(state.person, number))}
     choices = tuple(there.get(goal) for goal in _goals(terms, state, source))

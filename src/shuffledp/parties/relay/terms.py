@@ -103,7 +103,7 @@ class RelayTerms:
 
     @cached_property
     def most_handed_in(self) -> int:
-        """Number of report slots in a hand-in; a member holds more reports with a chance of at most 1e-9."""
+        """Number of report slots in a hand-in, exceeded with a chance of at most 1e-9."""
         places = (held for held in range(1, self.num_users) if self.num_users / math.factorial(held + 1) <= _OVERFLOW)
         return next(places, self.num_users)
 
@@ -176,7 +176,7 @@ class RelayTerms:
         return tuple(range(self.num_users)) if recipient < 0 else self.contacts(recipient, stage)
 
     def envelope_bytes(self, stage: int) -> int:
-        """Length of every envelope of a round in bytes: a digest of earlier stages, and slots with a mark each."""
+        """Length of every envelope of a round in bytes: a digest of earlier stages, and marked slots."""
         return DIGEST_BYTES + self.slots[stage - 1] * (1 + self.carried_bytes(stage)) + TAG_BYTES
 
     @property

@@ -38,7 +38,7 @@ def decoded(extensions: bytes) -> tuple[Extension, ...]:
 
 
 def draw_for(task: Task, beside: Path, *, source: RandomSource | None = None) -> Draw:
-    """Function that draws the order of each batch of a task; paths in the task are relative to ``beside``.
+    """Function that draws the order of a task's batches; the task's paths are relative to ``beside``.
 
     Guarantees:
         1. A uniform shuffle makes every choice of reports, in every order, equally likely, exactly; an imperfect one,

@@ -164,7 +164,7 @@ class BatchStore(Database):
         super().try_to_store()
 
     def _check_precedes_last(self, manifest: BatchManifest) -> None:
-        """Refuse a batch after the end of its column, or with a number that does not fit another column's end.
+        """Refuse a batch after its column's end, or with a number that contradicts another column's end.
 
         Reports must have a lower number than each end, and all ends have one number. Columns end one after the other,
         where several shufflers have them.
@@ -187,7 +187,7 @@ class BatchStore(Database):
 
 
 class IncomingBody:
-    """Body on its way to the disk under a temporary name; as a context manager, it removes the file."""
+    """Body on its way to the disk under a temporary name; the context removes the file at its end."""
 
     def __init__(self, folder: Path) -> None:
         try:

@@ -138,7 +138,7 @@ class End:
 
 @dataclass(frozen=True, slots=True)
 class Clean:
-    """Decision: after the last delivery, delete everything but the record of the collection's end."""
+    """Decision: after the last delivery, delete everything except the record of the collection's end."""
 
 
 @dataclass(frozen=True, slots=True)

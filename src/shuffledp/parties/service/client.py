@@ -85,7 +85,7 @@ def configs_of(collection: Collection, now: datetime) -> list[HpkeConfig]:
 
 
 def sealed(collection: Collection, sent: DeviceReports, config: HpkeConfig) -> list[Submission]:
-    """Submission of each person, sealed to a key: every message of each column, in the order of the people."""
+    """Sealed submission of each person, with every message of each column, in the order of people."""
     of_messages: list[list[Report]] = []
     pools = iter(collection.task.pools)
     for column, reports in zip(collection.task.columns, sent.reports, strict=True):
@@ -156,7 +156,7 @@ def send(
 
 
 def _parts(collection: Collection, sent: DeviceReports) -> Iterator[DeviceReports]:
-    """Reports of some hundred people at a time, or of fewer people if their upload would be too long."""
+    """Reports in parts of some hundred people, or of fewer people to keep uploads short enough."""
     longest = max(sum(terms_of(collection, host).lengths) for host in range(len(collection.hosts)))
     most = MOST_BYTES_RELAYED if collection.is_oblivious else _MOST_BYTES
     step = max(1, min(_AT_A_TIME, most // longest))

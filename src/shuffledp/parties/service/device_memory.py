@@ -197,7 +197,7 @@ def answer_hosts(
 
 
 def _is_outdated(collection: Collection, body: bytes) -> bool:
-    """Whether a request is sealed to a key that has expired, by the collection file and this device's clock."""
+    """Whether a request is sealed to an expired key, by the collection file and this device's clock."""
     (submission,) = UploadRequest.decode(body, num_columns=len(collection.task.messages)).submissions
     active = {config.id for config in configs_of(collection, datetime.now(UTC))}
     return submission.reports[0].ciphertext.config_id not in active

@@ -198,7 +198,7 @@ async def _fetched(
 
 
 def _seconds_until(until: datetime | None) -> float | None:
-    """Time limit in seconds for a request to a host of a sum, by the time ``until``; None without it."""
+    """Time limit in seconds for a request to a host, by the time ``until``; None without such a time."""
     return None if until is None else max(_LAST_SECONDS, (until - datetime.now(UTC)).total_seconds())
 
 

@@ -1,4 +1,4 @@
-"""Public data beside a report: columns that shufflers keep, in one length, and the set id of a sum."""
+"""Public data beside a report: columns in one length that shufflers keep, and a sum's set id."""
 
 import json
 import math

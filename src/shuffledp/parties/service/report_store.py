@@ -1,4 +1,4 @@
-"""Store of the shuffler on a disk: one SQLite file and one key, in a folder for each collection.
+"""Store of the shuffler on a disk: for each collection, a folder with one SQLite file and one key.
 
 A file for each, so that a large batch of one collection keeps no other waiting. Rows lie in the order of a keyed digest
 of their ids: it is not that of arrival, and once the key is destroyed nobody can find a report by its id.
@@ -55,7 +55,7 @@ class Draw(Protocol):
 
 
 class Made(NamedTuple):
-    """Facts of a batch before it is signed: pool, number from 0, reports, digest of its body, counts so far."""
+    """Facts of an unsigned batch: pool, number from 0, number of reports, digest of its body, and counts."""
 
     column: int
     number: int
@@ -392,7 +392,7 @@ class ReportStore(Database):
 
 
 def _page_size(row: int) -> int:
-    """Size of the smallest page that holds a row of this length, or the largest size (SQLite file format, 1.6)."""
+    """Size of the smallest SQLite page for a row of this length, or the largest page size."""
     return next((size for size in _PAGE_SIZES if (size - 12) * 64 // 255 - 23 >= row), _PAGE_SIZES[-1])
 
 

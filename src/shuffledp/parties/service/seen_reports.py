@@ -1,4 +1,4 @@
-"""Digests of the reports in each batch of a collection, so that a report in two batches counts once.
+"""Digests of reports in the batches of a collection, so that a report in two batches counts once.
 
 A report leaves a keyed digest of its ciphertext and the number of its first batch: no order,
 and once the collection is over no key. They are stored before the batch is released. So wherever the

@@ -63,7 +63,7 @@ class ServedCollections:
         return (at_shuffler.collection for at_shuffler, _ in self._ways[True].values())
 
     def at_path(self, path: str, *, relayed: bool) -> tuple[CollectionAtShuffler | None, int]:
-        """Collection whose uploads go to a path, and the length limit of an upload; None for an unknown path."""
+        """Collection whose uploads go to a path, or None, and the length limit of an upload."""
         return self._ways[relayed].get(path, (None, 0))
 
     @property

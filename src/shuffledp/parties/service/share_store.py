@@ -1,4 +1,4 @@
-"""Store of a host of a sum: reports, the set of each report, and messages of the hosts' agreement.
+"""Store of a host of a sum: reports, their sets, and messages of the hosts' agreement.
 
 Until the agreement a row for each person says which of the reports are hers, in the order of the random set ids. It is
 deleted with the agreement; the set ids leave with no report.

@@ -93,7 +93,7 @@ class UploadLayout:
         self._parts = Struct("".join(each.parts for each in columns))
 
     def rows(self, body: bytes) -> list[list[Row]] | None:
-        """Rows of each submission; None for a body of another layout, or with a report twice in one submission."""
+        """Rows of each submission; None for another layout, or for a report twice in one submission."""
         if not body or len(body) % self._parts.size:
             return None
         several = self._rows_of_one if len(self._checks) == 1 else self._rows_of_several
@@ -133,7 +133,7 @@ class UploadLayouts:
         self._layouts = {config_id: UploadLayout(terms, config_id) for config_id in terms.encapsulated}
 
     def rows(self, body: bytes, now: float) -> Sequence[list[Row]] | None:
-        """Rows of each submission, in the layout of one key still in use; None if only the grammar can read."""
+        """Rows of each submission, in the layout of one key still in use; None if no layout fits."""
         for config_id, layout in self._layouts.items():
             ends = self._terms.outdated.get(config_id)
             if (ends is None or now < ends) and (found := layout.rows(body)) is not None:

@@ -68,7 +68,7 @@ class Database:
         self.check_tables(self.tables)
 
     def check_known(self, statements: Iterable[str]) -> None:
-        """Refuse a file with tables that these statements do not make, such as a file of a later version.
+        """Refuse a file with tables that these statements do not make, such as a later version's file.
 
         Raises:
             LocalProtocolError: if there is one; an earlier version would pass over what it holds.

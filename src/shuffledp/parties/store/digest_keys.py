@@ -1,4 +1,4 @@
-"""Keyed digests of ids, and their keys: once a key is destroyed, nobody can find a report by its id."""
+"""Keyed digests of ids, and their keys; without the key, nobody can find a report by its id."""
 
 import os
 from collections.abc import Callable

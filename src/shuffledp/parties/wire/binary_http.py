@@ -81,7 +81,7 @@ class BinaryResponse:
 
 
 def field(fields: Fields, name: bytes) -> bytes | None:
-    """Value of the only field with this lower-case name; None if no field, or more than one, has the name."""
+    """Value of the only field with this lower-case name; None for no field or several fields."""
     found = [value for each, value in fields if each.lower() == name]
     return found[0] if len(found) == 1 else None
 

@@ -266,7 +266,10 @@ class Batch:
 
     @classmethod
     def decode(cls, data: bytes) -> Self:
-        """Batch that ``encode`` wrote; errors as in `Message.decode`. `reports` checks the reports."""
+        """Batch that ``encode`` wrote; errors as in `Message.decode`.
+
+        Its reports are checked by `reports`.
+        """
         signed, at = SignedManifest.read(data, 0, len(data))
         try:
             return cls(signed, data[at:])

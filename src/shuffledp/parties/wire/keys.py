@@ -270,7 +270,7 @@ def _pem(key: Any) -> str:
 
 
 def fingerprint(role: str, public: bytes) -> str:
-    """Fingerprint for people to compare, as ``3f2a 9c01 77be 04d2 1a5c``: 80 bits of SHA-256 of a public key."""
+    """Fingerprint for people to compare, 80 bits of SHA-256 of a public key: ``3f2a 9c01 77be 04d2 1a5c``."""
     digest = hashlib.sha256(f"shuffledp {role} key".encode() + public).digest()[:_FINGERPRINT_BYTES]
     return digest.hex(" ", 2)
 

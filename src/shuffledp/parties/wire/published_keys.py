@@ -18,7 +18,7 @@ _REQUEST_KEY_BYTES = 32
 
 
 class KeyState(StrEnum):
-    """State of a key at some time: not in use yet, in full use, or only for earlier messages."""
+    """State of a key at some time: not yet in use, in full use, or only for earlier messages."""
 
     PENDING = "pending"
     ACTIVE = "active"

@@ -135,7 +135,7 @@ class Ledger:
         return found
 
     def planned(self, task_sha256: str, population: str = EVERYBODY) -> Entry | None:
-        """Entry of a declared plan with releases left, for a task and a population; None if there is none."""
+        """Entry of a declared plan with releases left, for a task and a population; None without one."""
         for entry in self.entries.values():
             of = entry.reserved
             if entry.left and entry.is_plan and (of.task_sha256, of.population) == (task_sha256, population):

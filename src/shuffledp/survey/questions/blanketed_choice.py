@@ -98,5 +98,5 @@ class BlanketedChoice(SingleChoice):
         return with_names(reports, (*self.targets, EMPTY))
 
     def numbered(self, reports: "pa.Table") -> "pa.Table":
-        """Inverse of `named`."""
+        """Reports with category numbers in place of names, the inverse of `named`."""
         return with_numbers(reports, (*self.targets, EMPTY))

@@ -225,7 +225,7 @@ class MultiSelect(Question):
         return with_names(reports, self.targets, column="option")
 
     def numbered(self, reports: "pa.Table") -> "pa.Table":
-        """Inverse of `named`."""
+        """Reports with numbers in place of names, the inverse of `named`."""
         if self.kind == ALL_SETS:
             return with_numbers(reports, self.set_names)
         return with_numbers(reports, self.targets, column="option")

@@ -117,7 +117,7 @@ class OpenAnswer(Question):
         return np.where(missing[:, np.newaxis], nothing, values)
 
     def where_not_asked(self, values: NDArray[Any], asked: NDArray[np.bool_]) -> NDArray[Any]:
-        """Codes in which people who were not asked have the code of the empty text, which answers never have."""
+        """Codes in which people who were not asked have the empty text's code, unused by answers."""
         return np.where(asked[:, np.newaxis], values, 0)
 
     @property

@@ -119,7 +119,7 @@ class Question(Section):
 
     @abstractmethod
     def read(self, answers: AnswerColumns) -> Read:
-        """Answers of a batch in the form that the randomizer takes, with masks of wrong and of missing answers."""
+        """Answers of a batch as the randomizer takes them, with masks of wrong and of missing answers."""
 
     @abstractmethod
     def analyzer(self, *, level: float, columns: tuple[str, ...]) -> Analyzer[Any]:
@@ -275,7 +275,7 @@ class Question(Section):
         return FORMS[self.mechanism.file_form][0](reports, self.targets)
 
     def numbered(self, reports: "pa.Table") -> "pa.Table":
-        """Inverse of `named`; a column that `named` cannot have written yields invalid reports."""
+        """Reports in the library's form, the inverse of `named`; wrong columns yield invalid reports."""
         return FORMS[self.mechanism.file_form][1](reports, self.targets)
 
     @abstractmethod
