@@ -11,11 +11,14 @@ from datetime import datetime, timedelta
 import pytest
 
 from cli.running import task_with
+from shuffledp.accounting.gaussian_charges import charge_of
 from shuffledp.core.errors import BudgetExceededError, InvalidParameterError, LocalProtocolError
 from shuffledp.files import ledger_file
 from shuffledp.files.ledger_file import new_ledger, opened_ledger, read_ledger_file
 from shuffledp.files.ledger_use import require_recent, reserve, void
 from shuffledp.survey import Task
+from shuffledp.survey.ledgers.ledger_charges import promised_releases, worst_loss
+from shuffledp.survey.ledgers.ledger_lines import UNIT
 
 LOCAL = Task.from_dict(task_with(randomizer={"epsilon0": 0.1}, shuffler={"kind": "none"}))
 
@@ -88,6 +91,48 @@ def test_a_second_writer_waits_and_then_gives_up(path, monkeypatch):
     monkeypatch.setattr(ledger_file, "_PATIENCE", 0.1)
     with opened_ledger(path), pytest.raises(LocalProtocolError, match="another process"), opened_ledger(path):
         pass
+
+
+def vectors_of(releases: int) -> Task:
+    """Task of gradients whose promise is about so many sums together."""
+    protocol = {"kind": "vector-sum", "epsilon": 1.0, "largest_norm": 1.0, "dimension": 2, "releases": releases}
+    people, release = {"expected": 500}, {"delta": 1e-6, "minimum_batch": 500}
+    return Task.from_dict({"name": "g", "value": "g", "people": people, "protocol": protocol, "release": release})
+
+
+def test_a_task_is_released_no_more_often_than_its_promise_is_about(tmp_path):
+    path = tmp_path / "large.ledger"
+    new_ledger(path, cap=20.0, delta=1e-3, releases=20, populations=("north", "south"))
+    task = vectors_of(3)
+    with opened_ledger(path) as file:
+        first = reserve(file, task, population="north")
+        with pytest.raises(BudgetExceededError, match=r"must be at most 3.* counts 1 of them already.* be 3 more"):
+            reserve(file, task, population="north", count=3)
+        reserve(file, task, population="north", count=2)  # a declared plan, which the next two use up
+        before = path.read_bytes()
+        with pytest.raises(BudgetExceededError, match=r"counts 3 of them already, .* 1 more.* Nothing was spent"):
+            reserve(file, task)  # it is about people of the north, too
+        assert path.read_bytes() == before
+        reserve(file, task, population="south")  # other people
+        for _ in range(2):
+            last = reserve(file, task, population="north")
+        with pytest.raises(BudgetExceededError, match="counts 3"):
+            reserve(file, task, population="north")
+        reserve(file, vectors_of(4), population="north")  # another promise
+        reserve(file, vectors_of(1), population="north")
+        reserve(file, vectors_of(1), population="north")  # of one release each, which the cap alone counts
+        entries = file.ledger.entries
+        assert entries[first.entry].charge == entries[last.entry].charge
+
+
+def test_a_release_of_a_promise_about_several_is_charged_as_one_of_them():
+    several, one = (worst_loss(vectors_of(releases), 1e-7).charge for releases in (5, 1))
+    alone = promised_releases(vectors_of(5)), promised_releases(vectors_of(1)), promised_releases(LOCAL)
+    assert alone == (5, None, None)
+    model = vectors_of(5).column.model(500)
+    together = charge_of(model, remainder=1e-7) ** 2 * UNIT
+    assert 0.8 * together < 5 * several.squared < together
+    assert several.squared < 0.3 * one.squared  # whose one release is all that epsilon is about
 
 
 def test_what_does_not_fit_is_refused_and_not_written(path):

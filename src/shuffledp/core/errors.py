@@ -66,7 +66,7 @@ class SpoiltReportsError(InputDataError):
 
 
 class BudgetExceededError(ShuffleDPError, RuntimeError):
-    """Release that would exceed the cap of a privacy ledger; refused before people are asked."""
+    """Release above a privacy ledger's cap, or above the number its task promises; refused before anybody is asked."""
 
 
 class LocalProtocolError(ShuffleDPError, RuntimeError):

@@ -20,7 +20,7 @@ from shuffledp.survey.collection import Collection
 from shuffledp.survey.data_flow import DEMONSTRATION
 from shuffledp.survey.earlier import EarlierRelease
 from shuffledp.survey.ledgers.ledger import Entry, Ledger
-from shuffledp.survey.ledgers.ledger_charges import Loss, loss_of_release, read_release, worst_loss
+from shuffledp.survey.ledgers.ledger_charges import Loss, loss_of_release, promised_releases, read_release, worst_loss
 from shuffledp.survey.ledgers.ledger_lines import EVERYBODY, Charge, LedgerMark, Released, Reserved, Voided
 from shuffledp.survey.outcome import Outcome
 from shuffledp.survey.section import read_whole
@@ -54,7 +54,7 @@ def reserve(
         keeps: whether the charge stays, whatever is released.
 
     Raises:
-        BudgetExceededError: if it does not fit; nothing is spent.
+        BudgetExceededError: if it does not fit, or the task's promise is about fewer releases; nothing is spent.
         InvalidParameterError: for a population without a name in the ledger, or an entry that is there.
     """
     ledger, now = file.ledger, file.now()
@@ -65,6 +65,9 @@ def reserve(
         ledger.require_room(Charge(), population, "this release")
         people, charge = plan.reserved.people, plan.reserved.charge
     else:
+        promised = promised_releases(task)
+        if promised is not None:
+            ledger.require_promised(task.sha256, population, count=count, promised=promised)
         worst = worst_loss(task, ledger.terms.remainder_each)
         ledger.require_room(worst.charge.times(count), population, f"{count} releases" if count > 1 else "this release")
         people, charge = worst.people, worst.charge

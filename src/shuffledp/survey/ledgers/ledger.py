@@ -6,6 +6,7 @@ a filter"). A reservation counts in full from before anybody is asked; a release
 out: `shuffledp.files.ledger_file` keeps the lines on the disk.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -57,6 +58,13 @@ class Entry:
     def takes_release(self) -> bool:
         """Whether a release may be counted in this entry."""
         return not self.is_plan and not self.voided and (self.left > 0 or self.reserved.keeps)
+
+    @property
+    def counted(self) -> int:
+        """Number of releases about one person that were made or are to come; all batches of a collection are one."""
+        if self.is_plan:
+            return len(self.releases) + self.left
+        return 0 if self.voided and not self.releases else 1
 
     @property
     def charge(self) -> Charge:
@@ -141,6 +149,29 @@ class Ledger:
             if entry.left and entry.is_plan and (of.task_sha256, of.population) == (task_sha256, population):
                 return entry
         return None
+
+    def releases_of(self, task_sha256: str, population: str = EVERYBODY) -> int:
+        """Number of releases of a task about a population, reserved ones too; by default the most about any."""
+        found: Counter[str] = Counter()
+        for entry in self.entries.values():
+            if entry.reserved.task_sha256 == task_sha256:
+                found[entry.reserved.population] += entry.counted
+        everybody = found.pop(EVERYBODY, 0)
+        return everybody + (max(found.values(), default=0) if population == EVERYBODY else found[population])
+
+    def require_promised(self, task_sha256: str, population: str, *, count: int, promised: int) -> None:
+        """Refuse more releases of a task than its own promise is about, whatever the cap would hold.
+
+        Raises:
+            BudgetExceededError: if ``count`` more would be above the ``promised`` number.
+        """
+        made = self.releases_of(task_sha256, population)
+        if made + count > promised:
+            raise BudgetExceededError(
+                f"the releases of this task about these people must be at most {promised:,}, which its promise is "
+                f"about (releases); the ledger counts {made:,} of them already, and this would be {count:,} more. "
+                "Another task, with more releases, promises what it says of its own releases alone. Nothing was spent."
+            )
 
     def require_room(self, charge: Charge, population: str, what: str) -> None:
         """Refuse a charge that does not fit into the remaining budget.

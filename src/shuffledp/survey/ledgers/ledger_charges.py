@@ -3,11 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from shuffledp.accounting.gaussian_charges import charge_of, pure_charge
 from shuffledp.core.errors import InvalidParameterError, ShuffleDPError, UnsupportedModelError
 from shuffledp.core.guarantees import DSigmaPrivacy
-from shuffledp.core.local_models import ProtocolModel
+from shuffledp.core.local_models import LocalModel, ProtocolModel
+from shuffledp.core.sum_models import GaussianShareModel
 from shuffledp.shufflers import IdentityShuffleModel
 from shuffledp.survey.budget import pair_of
 from shuffledp.survey.columns import Column
@@ -40,6 +42,12 @@ def worst_loss(task: Task, remainder: float) -> Loss:
     share = remainder / len(task.columns)
     each = [_worst(column, least, share) for column, least in zip(task.columns, batches, strict=True)]
     return Loss(charge=sum(each, Charge()), people=max(min(batches) - task.people.fakes, 0))
+
+
+def promised_releases(task: Task) -> int | None:
+    """Number of releases that a task's promise is about, if it is about several; else None."""
+    models = [column.randomizer.randomizer().model for column in task.columns]
+    return min((each.releases for each in models if _is_of_several(each)), default=None)
 
 
 def loss_of_release(release: EarlierRelease, remainder: float) -> Loss:
@@ -97,7 +105,15 @@ def _worst(column: Column, least: int, remainder: float) -> Charge:
     return replace(_charge(model, remainder), remainder=Charge.of(0.0, remainder).remainder)
 
 
+def _is_of_several(local: LocalModel) -> bool:
+    return isinstance(local, GaussianShareModel) and local.releases > 1
+
+
 def _charge(model: ProtocolModel, remainder: float) -> Charge:
+    """Charge of one release; of a promise about several, which is bounded for any number of them, of one of these."""
+    if _is_of_several(model.local):
+        local: Any = model.local
+        model = replace(model, local=replace(local, releases=1))
     pure = model.local.guarantee
     alone = Charge.of(pure_charge(pure.epsilon), pure.delta)
     if isinstance(model.shuffle, IdentityShuffleModel):
