@@ -1,7 +1,8 @@
 """Shuffle model of differential privacy: randomize on the device, shuffle, analyze, and state the guarantees.
 
 The public names are listed in ``__init__.pyi``, in the order of the flow. Each is imported when it is first used, so
-that importing the package costs nothing.
+that importing the package costs nothing. Files here: `pipeline` (the whole flow in one call), `demo` (made-up people),
+`testing` (random sources that can be replayed).
 """
 
 import lazy_loader

@@ -398,6 +398,17 @@ def large_rooms(modules: Iterable[Module]) -> list[str]:
     return [f"{room} has {number} lines; split it" for room, number in lines.items() if number > MAX_ROOM_LINES]
 
 
+def unnamed_files(modules: Iterable[Module]) -> list[str]:
+    """Files whose package, which lists its files in reading order, does not name them in its docstring."""
+    doc = {Path(each.path).parent: ast.get_docstring(each.tree) for each in modules if each.parts[-1] == "__init__"}
+    found = []
+    for module in modules:
+        path = Path(module.path)
+        if not module.path.endswith(FACES) and f"`{path.stem}`" not in (doc[path.parent] or ""):
+            found.append(f"src/{PACKAGE}/{path.parent}/__init__.py does not say when to read {path.stem}")
+    return found
+
+
 def import_circles(modules: Iterable[Module], *, late: bool = False) -> list[str]:
     """A circle of modules that import each other, as ``core.a -> randomness.b -> core.a``.
 
@@ -487,6 +498,10 @@ def test_nothing_in_a_lazy_face_is_called_as_its_module():
 
 def test_no_room_is_too_large(modules):
     assert large_rooms(modules) == []
+
+
+def test_every_package_names_its_files_in_reading_order(modules):
+    assert unnamed_files(modules) == []
 
 
 def test_every_folder_of_a_family_has_its_line(modules):
@@ -687,6 +702,13 @@ def test_a_room_is_too_large_by_its_own_files_alone():
     full = [Module(f"core/{number}.py", "x = 1\n" * (MAX_ROOM_LINES // 2)) for number in range(2)]
     assert large_rooms([*full, Module("core/inner/more.py", "x = 1\n")]) == []
     assert large_rooms([*full, Module("core/more.py", "x = 1\n")]) == ["core has 6001 lines; split it"]
+
+
+def test_a_file_that_its_package_does_not_name_is_reported():
+    package = Module("core/__init__.py", '"""Values.\n\nFirst `errors`, then text."""')
+    assert unnamed_files([package, Module("core/errors.py", "x = 1\n")]) == []
+    found = unnamed_files([package, Module("core/text.py", "x = 1\n")])
+    assert found == ["src/shuffledp/core/__init__.py does not say when to read text"]
 
 
 def test_a_circle_of_modules_is_found_whether_they_load_or_call_each_other():

@@ -1,8 +1,8 @@
 """Accounting: the guarantee of a protocol, from its public description alone.
 
-In reading order: `account`, `compose` (releases), `renyi_divergences`, `bounds` (both sides, all that is known),
-`lower_bounds`, `normal_limits`, `theorem`, `theorems` (the registry), `evaluators` and `swapping` (numbers behind
-them), `privacy_losses`, `numerics`.
+In reading order: `account`, `compose` (releases), `renyi_divergences` and `gaussian_charges` (of what is released),
+`bounds` (both sides, all that is known), `lower_bounds`, `normal_limits`, `theorem`, `theorems` (the registry),
+`evaluators` and `swapping` (numbers behind them), `privacy_losses`, `numerics`.
 """
 
 from functools import partial

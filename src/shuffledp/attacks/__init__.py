@@ -7,7 +7,7 @@ Files in reading order:
 * `audit`: claims put to the test by distinguishing games; `findings`: its report; `audit_statistics`: its intervals.
 * `games`: the game for local, central and order claims, and for views by their statistics.
 * `likelihood_scores`: neighboring data sets, and how a view is scored. `place_games`: the place where a report ends.
-* `guessing_game`: one person's answer guessed from a view.
+* `guessing_game`: one person's answer guessed from a view. `false_reports`: an estimate moved by one report.
 
 Families of protocols bring further games, by the door ``games``, and further attacks, such as `evaluate`.
 

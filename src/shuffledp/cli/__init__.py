@@ -1,9 +1,15 @@
 """The command line: arguments in, one library call, results printed.
 
-In reading order: `app` (the commands), `options`, `protocol_options` (a protocol from options or a task),
-`init_command` (a task to begin with), `account_command` (account, calibrate), `leakage_command`, `plan_command` (plan,
-planner, audit, graph), `release_command` (run and its stages), `difference_command`, `ledger_command`, `send_command`,
-`progress_bars`.
+In reading order: `app` (the commands); `options`, `protocol_options` (a protocol from options or a task) and
+`progress_bars`, which they share.
+
+* Before a collection: `init_command` (a task to begin with), `account_command` (account, calibrate), `leakage_command`,
+  `plan_command` (plan, planner, audit), `graph_command`.
+* Answers in files: `release_command` (run and its stages), `difference_command`, `ledger_command`.
+* Collections over a network: `collection_options`, `collect_new_command`, `collect_command`, `states_command`,
+  `keys_command`, `tokens_command`, `kit_command`, `serve_command`, `relay_command`, and `send_command` for people who
+  answer.
+* Surveys of one organizer: `survey_new_command`, `survey_command`.
 """
 
 import importlib.util

@@ -1,7 +1,10 @@
 """Shared values of all parts of the library, without algorithms.
 
-Read what is promised first: `guarantees`, `statement_terms`, `statements`. Then what accounting reads: `channels`,
-`shuffle_models`, `local_models`, `sum_models`. Then what passes from hand to hand: `table`, `estimates`, `flow`. The
-habits of the house are `errors`, `validate`, `text`, `described` (serialization) and `caching` (of kernels, and of
-results).
+Guarantees first: `guarantees`, `order_laws`, `statement_terms`, `statements`. Then the descriptions that accounting
+reads: `channels`, `shuffle_models`, `local_models`, `report_laws` and `lone_reports` (of one report), `sum_models`,
+`tick_models`, `prefix_models`, `blanket_models`. Then data on their way: `table`, `estimates`, `flow`.
+
+Shared habits: `errors`, `validate`, `text`, `text_codes` and `assigned_characters` (of short texts), `instants`,
+`described` (serialization), `transitions` (of state machines), `caching` (of kernels, and of results) and
+`upward_calls` (of higher layers, by name).
 """

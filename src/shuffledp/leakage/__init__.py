@@ -7,7 +7,7 @@ Files in reading order:
 * Protocols of any size: `protocol_leakage` answers for all; `vulnerability` is the answer, `target_examination` and
   `release_comparison` put several together.
 * Adversaries: `uniform_shuffle` and `nonuniform_shuffle` (uninformed, who know the prior), `informed_adversary` (who
-  knows everybody else's value).
+  knows everybody else's value); `answers_alike` (of a household that gives equal answers).
 * The sums behind: `guess_scores`, `expected_maximum`, `maximum_bounds`, `max_load`, `count_probabilities`.
 
 The names are listed in ``__init__.pyi``; each is imported when it is first used.

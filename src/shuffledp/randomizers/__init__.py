@@ -1,10 +1,10 @@
 """Local randomizers, which run on a person's device before any data leave it.
 
-In reading order: randomized_response and any other mechanism, one file each (unary_encoding, local_hashing, hadamard,
-subset_selection; laplace_mean, one_bit_mean, rounded_mean; priv_unit; masked_prefixes over prefix_hashes; tick_columns,
-one_option, all_sets); families and tick_lists, what they share; inputs, checks of answers; answer_domains, answers that
-are pairs, or numbers in bins; sampling, exact samplers; descriptions, laws without a mechanism; and randomizer_kinds,
-the registry.
+In reading order: `randomized_response` and any other mechanism, one file each (`unary_encoding`, `local_hashing`,
+`hadamard`, `subset_selection`, `blanketed_response`; `laplace_mean`, `one_bit_mean`, `rounded_mean`; `priv_unit`;
+`masked_prefixes` over `prefix_hashes`; `tick_columns`, `one_option`, `all_sets`); `families` and `tick_lists`, what
+they share; `inputs`, checks of answers; `answer_domains`, answers that are pairs, or numbers in bins; `sampling`, exact
+samplers; `descriptions`, laws without a mechanism; and `randomizer_kinds`, the registry.
 """
 
 from functools import partial

@@ -1,4 +1,4 @@
 """Exact samplers that several randomizers use.
 
-In reading order: coins (out of 2^64 words), discrete_laplace, polya (shares of that noise).
+In reading order: `coins` (out of 2^64 words), `discrete_laplace`.
 """

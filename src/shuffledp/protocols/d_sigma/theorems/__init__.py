@@ -1,1 +1,4 @@
-"""Theorems about the order inside groups."""
+"""Theorems about the order inside groups.
+
+One file, after one paper: `meehan22`.
+"""

@@ -1,1 +1,4 @@
-"""Tables of a task file about walks."""
+"""Tables of a task file about walks.
+
+In reading order: `walk_keys`, `network_section`.
+"""

@@ -1,1 +1,4 @@
-"""Analyzers of sums from shares."""
+"""Analyzers of sums from shares.
+
+In reading order: `totals` (their base), `sums`, `bit_counts`.
+"""

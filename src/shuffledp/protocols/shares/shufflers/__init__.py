@@ -1,1 +1,4 @@
-"""Imperfect shuffles, and one shuffle for each message."""
+"""Imperfect shuffles, and one shuffle for each message.
+
+In reading order: `imperfect`, `parallel`.
+"""

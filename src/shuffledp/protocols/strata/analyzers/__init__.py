@@ -1,1 +1,4 @@
-"""Analyzers of stratified views."""
+"""Analyzers of stratified views.
+
+One file: `post_stratification`.
+"""

@@ -1,1 +1,4 @@
-"""Strata in words."""
+"""Strata in words.
+
+One file: `strata_document`.
+"""

@@ -1,1 +1,4 @@
-"""Files of tasks with strata."""
+"""Files of tasks with strata.
+
+One file: `strata_files`.
+"""

@@ -1,1 +1,4 @@
-"""Strata of people by public columns."""
+"""Strata of people by public columns.
+
+One file: `strata`.
+"""

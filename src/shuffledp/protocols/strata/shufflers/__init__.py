@@ -1,1 +1,4 @@
-"""The stratified shuffler."""
+"""The stratified shuffler.
+
+One file: `stratified`.
+"""

@@ -1,1 +1,4 @@
-"""Keys of a task file about strata."""
+"""Keys of a task file about strata.
+
+One file: `stratified_section`.
+"""

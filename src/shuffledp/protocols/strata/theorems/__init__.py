@@ -1,1 +1,4 @@
-"""Theorems about disjoint strata."""
+"""Theorems about disjoint strata.
+
+One file: `smallest_stratum`.
+"""
