@@ -155,7 +155,10 @@ def _messages(model: ProtocolModel) -> list[ProtocolModel]:
 
 
 def _profiles(models: Mapping[int, ProtocolModel]) -> dict[int, Theorem | None]:
-    """Swap-bound curves, which take seconds, for the models whose tightest theorem is the swap bound."""
+    """Swap-bound curves for the models whose tightest theorem is the swap bound.
+
+    They take seconds.
+    """
     if not models:
         return {}
     from shuffledp.accounting.theorems.swap_profiles import swap_profile

@@ -167,7 +167,7 @@ class Theorem(ABC):
 
 
 def inside_unit(delta: float) -> float:
-    """Delta moved strictly inside (0, 1), so that formulas may divide by it or its logarithm."""
+    """Delta moved strictly inside (0, 1), so that divisions by delta or log(delta) are possible."""
     return min(max(delta, SMALLEST), math.nextafter(1.0, 0.0))
 
 
@@ -329,7 +329,7 @@ class EvaluatedTheorem(Theorem):
         return min(self.evaluator(model).delta(epsilon) * (1 + self.guard), 1.0)
 
     def curve(self, model: ProtocolModel, *, epsilons: Floats) -> Floats:
-        """Curve of delta that the evaluator finds; without a fast curve, `delta_at` at each epsilon."""
+        """Curve of delta by the evaluator, or by `delta_at` at each epsilon without a fast curve."""
         if not self.is_vectorized:
             return super().curve(model, epsilons=epsilons)
         if not self.applies(model, delta=_ANY_DELTA):

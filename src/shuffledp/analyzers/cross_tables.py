@@ -109,7 +109,7 @@ class CrossTableAnalyzer:
         return FrequencyAnalyzer().summarize(view)
 
     def estimate(self, summary: FrequencySummary) -> CrossTable:
-        """Cross table with shares of the cells, named as "No, Yes", and the numbers derived from them.
+        """Cross table with shares of cells, named as "No, Yes", and with numbers derived from the cells.
 
         Raises:
             InvalidParameterError: if ``summary`` is not one of ``summarize``, holds no report, or is of another number
@@ -180,7 +180,10 @@ class CrossTableAnalyzer:
 
 
 def _ratio(sums: FrequencySums, parts: Floats, wholes: Floats, level: float) -> tuple[Floats, Floats]:
-    """Shares of parts in wholes, clipped to 0 and 1, shape (rows,); and their intervals, shape (rows, 2)."""
+    """Shares of parts in wholes, clipped to 0 and 1, with the shares' intervals.
+
+    Shapes (rows,) and (rows, 2).
+    """
     ratios = sums.values(parts) / np.maximum(sums.values(wholes), _LEAST_ROW)
     if _nearly_normal(sums, parts, wholes):
         return _kept_within(0.0, 1.0, ratios, _fieller(sums, parts, wholes, level))

@@ -62,7 +62,9 @@ def difference_of(
 
 
 def within(estimate: Estimate, targets: Sequence[str] = ()) -> Contrast:
-    """Contrast of all pairs of these targets; for rows about regions, of all pairs of regions for each target.
+    """Contrast of all pairs of targets, or of all pairs of regions for each target.
+
+    Regions are compared where rows are about regions.
 
     Raises:
         InvalidParameterError: for unknown targets, or fewer than two rows to compare.
@@ -172,7 +174,10 @@ def compared(
 
 
 def _families(contrasts: Sequence[Contrast], tests: int) -> list[list[int]]:
-    """Families of contrasts: each contrast with known covariances by itself, then all others with the tests."""
+    """Families of contrasts: one for each contrast with known covariances, and one for all others.
+
+    The last family also has the tests.
+    """
     known = [place for place, each in enumerate(contrasts) if each.joint(np.arange(len(each.target))) is not None]
     others = [place for place in range(len(contrasts)) if place not in known]
     return [*([place] for place in known), [*others, *[len(contrasts)] * (tests > 0)]]

@@ -138,9 +138,9 @@ def simultaneous(estimate: Estimate, model: LocalModel | None = None) -> Estimat
 
 
 def _first(holds: Callable[[Integers], NDArray[np.bool_]], most: int, rows: int) -> Integers:
-    """Smallest number up to ``most`` from which the condition holds, for each row; else ``most`` + 1.
+    """Smallest number up to ``most`` from which the condition holds, for each row.
 
-    It is found by bisection from 0 on.
+    It is ``most`` + 1 where there is none. It is found by bisection from 0 on.
     """
     low, high = np.zeros(rows, dtype=np.int64), np.full(rows, most + 1, dtype=np.int64)
     while (low < high).any():

@@ -218,7 +218,7 @@ class FrequencyAnalyzer:
         return found
 
     def _exact_interval(self, summary: FrequencySummary, nearest: Floats) -> Floats | None:
-        """Exact intervals, shape (values, 2), extended to the nearest shares; None where normal intervals are used."""
+        """Exact intervals extended to the nearest shares, shape (values, 2); None for normal intervals."""
         p, q, total = summary.model.p, summary.model.q, summary.num_reports
         if summary.dummies is not None or summary.arrival_share < 1 or not needs_exact(total, p, q):
             return None
@@ -227,7 +227,7 @@ class FrequencyAnalyzer:
 
 
 def without_dummies(mixed: Floats, dummies: DummyReports) -> tuple[Floats, Floats]:
-    """Frequencies among people, corrected for dummy reports, and the error from the unknown number of dummies.
+    """Frequencies among people, corrected for dummy reports, and the error by the dummies' unknown number.
 
     The error is one random number, scaled for each value.
     """

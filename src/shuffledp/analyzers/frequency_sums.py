@@ -143,7 +143,10 @@ class FrequencySums:
         )
 
     def _by_value(self, centered: Floats) -> Floats:
-        """Variance of the total weight that one report supports, by its sender's value, shape (rows, k)."""
+        """Variance of the total weight that one report supports, for each value; shape (rows, k).
+
+        The value is the sender's.
+        """
         variances: Floats = self._summary.model.support_variance(centered)
         return variances
 

@@ -192,7 +192,7 @@ def _noise(model: MeanModel, mean: NDArray[np.float64], variance: NDArray[np.flo
 
 
 def _covariance(summary: MeanSummary, error: NDArray[np.float64]) -> NDArray[np.float64] | None:
-    """Covariance of the errors from randomizing, with these variances; None for numbers and if unknown."""
+    """Covariance of the errors from randomizing, with these variances; None if unknown, and for numbers."""
     model, mean = summary.model, summary.mean
     if not 1 < model.dimension <= _LARGEST_COVARIANCE or summary.dummies is not None:
         return None

@@ -1,4 +1,4 @@
-"""Words in open answers that many people wrote, with intervals from the part of reports for estimates.
+"""Words that many people wrote in open answers, with intervals from the reports for estimates.
 
 The people of this part are those whose reports chose no word.
 """

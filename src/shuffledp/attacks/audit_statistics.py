@@ -97,7 +97,7 @@ def others_of(detected: float, mistaken: float) -> float:
 def chance_to_refute(
     claimed: float, true: float, runs: int, delta: float, *, tail: float, others: float = 1.0
 ) -> float:
-    """Power: the probability that an event with all of the true loss refutes a claim.
+    """Power: the probability of refuting a claim by an event that reveals the whole true loss.
 
     The event comes with q = (1 - delta) / (e^true + others) where it is the less likely, and with e^true q + delta
     where it is likely. With ``others = 1`` that is randomized response of one bit. No event of this loss should be
@@ -213,7 +213,10 @@ def best_event(first: Scores, second: Scores, *, delta: float, tail: float) -> t
 def _merit(
     detected: NDArray[np.int64], mistaken: NDArray[np.int64], runs: int, *, delta: float, tail: float
 ) -> list[tuple[float, float]]:
-    """Epsilon that each event shows, and its significance: the rates' difference beyond delta in standard errors."""
+    """Epsilon that each event shows, and the event's significance.
+
+    That is the rates' difference beyond delta in standard errors.
+    """
     lower, upper = clopper_pearson(detected, runs, tail=tail)[0], clopper_pearson(mistaken, runs, tail=tail)[1]
     shown = np.maximum(loss(lower, upper, delta=delta), 0.0)
     rates = np.array([detected, mistaken]) / runs

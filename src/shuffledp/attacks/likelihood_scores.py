@@ -126,7 +126,7 @@ SCORES: Mapping[str, Callable[[ScoredViews], NDArray[np.float64]]] = {
 
 
 def view_scores(views: Sequence[View], model: LocalModel, inputs: NeighboringInputs) -> NDArray[np.float64]:
-    """Scores of every view, in the order of ``SCORES``, shape (views, scores); 0 for an empty view."""
+    """Scores of every view in the order of ``SCORES``, 0 for an empty view; shape (views, scores)."""
     found = np.zeros((len(views), len(SCORES)))
     filled, seen = seen_in(views, model, inputs)
     if seen is not None:
@@ -181,7 +181,7 @@ def log_likelihood_of(model: LocalModel, columns: Mapping[str, NDArray[Any]], an
 
 
 def log_sum_per_view(terms: NDArray[np.float64], starts: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Log of the sum of exponentials of the terms of each view."""
+    """Logarithm of each view's sum of exponentials of the terms."""
     largest = np.maximum.reduceat(terms, starts)
     lengths = np.diff(starts, append=len(terms))
     total: NDArray[np.float64] = largest + np.log(np.add.reduceat(np.exp(terms - np.repeat(largest, lengths)), starts))

@@ -1,8 +1,8 @@
-"""Characters that Unicode 14 assigns, to which texts are limited on every machine and browser.
+"""Characters that Unicode 14 assigns; only these characters may be in texts.
 
-Later versions of Unicode assign more characters, which one device would spell out and another would not know. So that
-one text is one answer everywhere, whatever is later than version 14 (September 2021) counts as unknown. What is
-assigned keeps its normal forms and its small letters in all later versions.
+This holds on every machine and in every browser. Later versions of Unicode assign more characters, which one device
+would spell out and another would not know. So that one text is one answer everywhere, whatever is later than version 14
+(September 2021) counts as unknown. What is assigned keeps its normal forms and its small letters in all later versions.
 """
 
 import re

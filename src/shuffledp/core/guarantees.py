@@ -347,7 +347,7 @@ class DSigmaPrivacy(Guarantee):
 
     @property
     def weakness(self) -> str:
-        """Warning of a large alpha, by the same thresholds as for epsilon, as both bound log-odds."""
+        """Warning of a large alpha, with the thresholds of epsilon, since alpha and epsilon bound log-odds."""
         return "" if self.is_trivial else weakness_of(self.alpha, "who of a group gave which answer")
 
     def implies(self, other: Guarantee) -> bool:

@@ -1,4 +1,4 @@
-"""Public descriptions of local randomizers, which accounting reads and on which two parties agree.
+"""Public descriptions of local randomizers, for accounting and for agreements between parties.
 
 A model holds no data and draws nothing. A new mechanism is a new subclass with a ``kind`` of its own.
 """
@@ -87,7 +87,7 @@ class LocalModel(Described):
 
     @property
     def is_idealized(self) -> bool:
-        """True if `guarantee` holds for real numbers, which floats approximate; False if it is exact for integers."""
+        """True if `guarantee` is for real numbers, which floats approximate; False if exact for integers."""
         return False
 
     @property
@@ -257,7 +257,7 @@ class FrequencyModel(LocalModel):
 
     @property
     def joint_support(self) -> JointSupport | None:
-        """Probability that a report supports two given values; None where it depends on the values or is unknown."""
+        """Probability that a report supports two given values; None if it varies by value or is unknown."""
         return None
 
     def support_variance(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -61,7 +61,10 @@ class PrefixModel(LocalModel):
 
     @abstractmethod
     def prepared(self, columns: Mapping[str, NDArray[Any]], part: int) -> Any:
-        """Reports of one part, prepared for counting; ``part`` is a level, or `num_levels` for whole codes."""
+        """Reports of one part, prepared for counting.
+
+        ``part`` is a level, or `num_levels` for whole codes.
+        """
 
     @abstractmethod
     def extension_counts(self, prepared: Any, prefix: int) -> NDArray[np.int64]:

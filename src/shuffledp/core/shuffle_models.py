@@ -220,9 +220,9 @@ class ShuffleModel(Described):
         return ()
 
     def position_laws(self) -> tuple[PositionLaw, ...]:
-        """Position distributions; one in the list majorizes each person's distribution; empty if unknown.
+        """Position distributions, at least one for each person that majorizes the person's distribution.
 
-        They are conditional on everything that is seen besides the reports.
+        Empty if unknown. They are conditional on everything that is seen besides the reports.
         """
         return (PositionLaw(weights=(1 / self.num_users,), counts=(self.num_users,)),) if self.is_uniform else ()
 

@@ -1,4 +1,4 @@
-"""Terms of a statement: its kind, its basis with evaluated hypotheses, its unit, its trust, its withdrawal."""
+"""Terms of a statement: kind, basis with evaluated hypotheses, unit, trust and withdrawal."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -188,7 +188,7 @@ def trust_in_hosts(trust: tuple[Trust, ...]) -> tuple[Trust, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Party(Described):
-    """Party by its name: the "shuffler" or the "analyst", with an identification such as its address."""
+    """Party by name, the "shuffler" or the "analyst", with an identification such as an address."""
 
     role: str
     name: str

@@ -122,7 +122,7 @@ class ShareModel(SumModel):
 
     @abstractmethod
     def sum_margin(self, people: int, level: float) -> float:
-        """Half-width of the interval of each coordinate of a sum over ``people``, in units of the values.
+        """Half-width of each coordinate's interval for a sum over ``people``, in units of the values.
 
         The coverage ``level`` is reached by the law of the noise, which need not be normal.
         """
@@ -164,7 +164,7 @@ class GaussianShareModel(ShareModel):
 
 
 class BitSumModel(SumModel):
-    """Randomizer that sends each person's number as bits, whose total of ones alone is meaningful.
+    """Randomizer that sends each person's number as bits; only the total of ones is meaningful.
 
     Of a person's messages ``coins`` are fair coins, and of ``value_bits`` others as many are ones as the answer says.
     """

@@ -34,7 +34,7 @@ def has_controls(text: str) -> bool:
 
 
 def is_misleading(text: str) -> bool:
-    """Whether text has direction marks, which reorder it on screen, or surrogates, which no file can hold."""
+    """Whether text has direction marks, which reorder it on screen, or surrogates, unfit for files."""
     return re.search(f"[{_MISLEADING}]", text) is not None
 
 

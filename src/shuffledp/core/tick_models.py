@@ -1,4 +1,4 @@
-"""Public descriptions of randomizers of ticks, which are the options that a person chooses on a list.
+"""Public descriptions of randomizers of ticks, which are options that a person chooses on a list.
 
 Ticks are a row of truth values for each person, one for each option; few of a person are kept. A report may be about
 one option, or about all.

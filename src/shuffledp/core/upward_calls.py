@@ -56,7 +56,7 @@ class Shown:
         return " ".join(str(self).split())
 
     def _repr_html_(self) -> str | None:
-        """HTML for a notebook; None without the extra ``cli``, so that the notebook shows the ``repr``."""
+        """HTML for a notebook; None without the extra ``cli``, which makes the notebook show the ``repr``."""
         try:
             html: str = above("html")(_named(_of_class(DOCUMENTS, self))(self))
         except ModuleNotFoundError as error:
@@ -67,13 +67,13 @@ class Shown:
 
 
 class ShownByFacts(Shown):
-    """Base of values that a notebook shows as a list of their ``facts``, such as graphs and groups of people."""
+    """Base of values that a notebook shows as a list of ``facts``, such as graphs and groups of people."""
 
     __slots__ = ()
 
 
 class Saved(Shown):
-    """Base of values that can be saved as a folder, which contains a page for readers."""
+    """Base of values that can be saved as a folder with a page for readers."""
 
     __slots__ = ()
 

@@ -1,4 +1,4 @@
-"""Checks of arguments, which are passed by name so that an error states the name.
+"""Checks of arguments, passed by name so that an error states the name.
 
 Each function takes keyword arguments and raises `InvalidParameterError` for the first one that fails.
 """

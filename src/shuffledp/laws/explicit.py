@@ -88,7 +88,7 @@ def d_sigma_ratio(law: Law, groups: Iterable[ArrayLike]) -> float | Fraction:
 
 
 def checked_law(law: Law) -> int:
-    """Number of items of a law of permutations, after a check of the law."""
+    """Number of items in a law of permutations, after a check of the law."""
     validate.instance_of(Mapping, law=law)
     sizes = {len(permutation) for permutation in law}
     if len(sizes) != 1 or not all(is_permutation(permutation) for permutation in law):

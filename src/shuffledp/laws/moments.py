@@ -208,7 +208,7 @@ def _log_factorials(count: int, theta: float) -> Floats:
 
 
 def _lost(factorials: Floats, theta: float, a: int, b: int, cells: int) -> Floats:
-    """Probabilities that min(a, b) - i items lie in the places, for i = 0, ..., cells - 1."""
+    """Probabilities that min(a, b) - i items are in the places, for i = 0, ..., cells - 1."""
     n = factorials.size - 1
     x = min(a, b) - np.arange(cells, dtype=np.int64)
     x = x[(a - x) <= n - b]

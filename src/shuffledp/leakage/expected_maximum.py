@@ -227,11 +227,12 @@ def _law_on_grid(chances: Floats, steps: Floats, slots: Slots, points: int) -> F
 def by_sampling(
     chances: Floats, values: Floats, slots: Slots, source: RandomSource | None
 ) -> tuple[float, float, float]:
-    """Expected excess from 200,000 draws, or fewer for many weights: the mean, and an interval around it.
+    """Expected excess from random draws: the mean, and an interval around the mean.
 
-    The interval is Maurer and Pontil's (2009, Theorem 4, on both sides), of confidence 99.9% for any law of numbers
-    from 0 to a known bound, however rarely it is above 0. By Bernstein's inequality a sum of many reports exceeds a
-    bound far below that of one report so rarely that what is beyond adds hardly anything.
+    There are 200,000 draws, or fewer for many weights. The interval is Maurer and Pontil's (2009, Theorem 4, on both
+    sides), of confidence 99.9% for any law of numbers from 0 to a known bound, however rarely it is above 0. By
+    Bernstein's inequality a sum of many reports exceeds a bound far below that of one report so rarely that what is
+    beyond adds hardly anything.
     """
     generator = np.random.Generator(cast(Any, resolve_source(source).bit_generator))
     relative = (values - values[:1]).T

@@ -86,7 +86,7 @@ def expected_max_load(balls: int, bins: "int | ArrayLike") -> float:
 
 
 def expected_over_max_load(balls: int, bins: int, worth: Callable[[Floats], Floats]) -> float:
-    """Expectation of a function of the load of the fullest of equally likely bins.
+    """Expected value of a function of the fullest bin's load, for equally likely bins.
 
     Args:
         balls: n, 1 or more.
@@ -172,7 +172,7 @@ def _contenders(balls: int, kinds: tuple[BinClass, ...]) -> tuple[tuple[BinClass
     most = top.probability * top.weight
 
     def surprise(kind: BinClass) -> float:
-        """Negative logarithm of a bound on the load that bins of this kind add, relative to the top bin's load."""
+        """Negative logarithm of a bound on the load from bins of one kind, relative to the top bin's load."""
         share = kind.probability * kind.weight
         if share == 0:
             return math.inf

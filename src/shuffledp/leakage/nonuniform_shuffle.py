@@ -57,7 +57,7 @@ def slots_of(positions: "ArrayLike | PositionLaw") -> Slots:
 
 
 def best_at(found: Scores, slots: Slots, *, method: str = "auto", source: RandomSource | None = None) -> BestExcess:
-    """Best guess if the place of the target's report has this law, or a bound on the best guess.
+    """Best guess, or a bound on it, if the place of the target's report has this law.
 
     It is a bound if the law has many different weights. Many different weights are grouped: in a group, all but one
     become the largest or the smallest one, with the sum kept, which makes the law more concentrated and the result an

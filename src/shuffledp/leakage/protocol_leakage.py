@@ -200,7 +200,7 @@ def _check_places(shuffle: ShuffleModel, places: int) -> None:
 
 
 def check_supported(model: ProtocolModel) -> None:
-    """Check that all people send one report by one randomizer, for which leakage is known."""
+    """Check that leakage is known: all people send one report by one randomizer."""
     local = model.local
     if not isinstance(local, LocalModel):
         raise InvalidParameterError(

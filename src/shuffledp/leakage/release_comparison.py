@@ -1,4 +1,4 @@
-"""Comparison of releases: only shuffled, only randomized, or both, each with its leakage and error."""
+"""Comparison of releases (only shuffled, only randomized, or both) by leakage and error."""
 
 import math
 from collections.abc import Callable
@@ -209,7 +209,7 @@ class _ComparisonInput:
         return as_vulnerability(mixed, best, hypotheses=assumed, decay=decay(mixed), counts_right=right)
 
     def _sample_and_strong(self, share: float) -> Vulnerability:
-        """Vulnerability to an adversary who also knows who is sampled, as an upper bound.
+        """Upper bound on the vulnerability to an adversary who also knows the people in the sample.
 
         It is exact for a uniform prior and others of one value.
         """

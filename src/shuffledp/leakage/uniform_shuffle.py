@@ -225,7 +225,7 @@ def _automatic(small: Scores, slots: Slots, *, quick: bool) -> BestExcess:
 
 
 def _between(small: Scores, slots: Slots, *, quick: bool) -> Interval:
-    """Bounds on the excess by fullest bins, by pairs of guesses, or by the tighter ends of both."""
+    """Bounds on the excess by fullest bins, by pairs of guesses, or the tighter ends of both."""
     people = sum(count for _, count in slots)
     bins = None
     if len(slots) == 1 and people <= (_QUICK_BINS if quick else _MOST_BINS):
@@ -313,7 +313,7 @@ def as_vulnerability(
 
 
 def _chosen(small: Scores, slots: Slots, *, quick: bool) -> str | None:
-    """First feasible method that is exact, or tight for two guesses; None if there is none."""
+    """First feasible method that is exact, or tight for two guesses; None without such a method."""
     states = num_states(len(small.chances), slots, small.chances) * len(small.values)
     if len(small.values) == 1 or states <= _FEW_STATES:
         return "enumeration"

@@ -157,7 +157,10 @@ def _better(model: MaskedPrefixModel, people: int, share: float | None, alpha: f
 
 
 def _enough(model: MaskedPrefixModel, people: int, alpha: float) -> int | None:
-    """Number of people at which a word of all people is found, to 1 %; None if above ten billion."""
+    """Number of people at which a word of all people is found; None if above ten billion.
+
+    The number is found to 1 %.
+    """
     low, high = people, people
     while least_share(model, high, alpha=alpha) is None:
         low, high = high, 2 * high

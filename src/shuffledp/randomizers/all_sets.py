@@ -27,7 +27,7 @@ _MOST_IN_CHANNEL = 256
 
 
 class Support(NamedTuple):
-    """Probabilities that a report holds an option that is inside or outside the true set.
+    """Probabilities that a report holds an option inside the true set, and outside it.
 
     Or a pair of options.
     """

@@ -94,7 +94,7 @@ class Mechanism:
 
 
 class CategoryRandomizer(Mechanism):
-    """Base of category randomizers: a model solved from a loss, and from the categories or their number.
+    """Base of category randomizers: a model solved from a loss and from categories or their number.
 
     Attributes:
         categories: the answers that people give, in the order of their numbers, pairs of answers, or bins of numbers;

@@ -210,7 +210,7 @@ class PartReports:
 
 
 class MaskedPrefixes(Mechanism):
-    """Masked prefixes, for open answers: short texts from a set that is not known beforehand.
+    """Masked prefixes, for open answers: short texts from an unknown set.
 
     Reports have the columns ``part``, uint8, ``seed``, uint64, and ``value``, in the smallest unsigned dtype that holds
     the 2^b values.

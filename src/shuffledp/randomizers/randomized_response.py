@@ -122,7 +122,10 @@ class KaryRandomizedResponseModel(FrequencyModel):
         check_categories(columns["value"], self.domain_size, "reports")
 
     def most_supported(self, values: int) -> int:
-        """Largest number of the given values that a report supports: one, the value that it holds."""
+        """Largest number of the given values that one report supports: one.
+
+        It is the value that the report holds.
+        """
         return min(values, 1)
 
     @property

@@ -129,7 +129,7 @@ class SubsetSelectionModel(FrequencyModel):
 
     @property
     def two_level(self) -> TwoLevelLaw:
-        """Two-level law against the uniform law: the set of a value is all subsets that hold it."""
+        """Two-level law against the uniform law; a value's likely set is all subsets with the value."""
         size, chosen = self.domain_size, self.subset_size
         share, overlap = Fraction(chosen, size), Fraction(chosen * (chosen - 1), size * (size - 1))
         triple = float(overlap * (chosen - 2) / (size - 2)) if size >= 3 else None

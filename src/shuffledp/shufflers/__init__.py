@@ -1,4 +1,4 @@
-"""Shufflers: mechanisms that hide who sent which report, entirely or in part.
+"""Shufflers: mechanisms that hide the senders of reports, entirely or in part.
 
 In reading order: `uniform` (and none), `shuffler_kinds` (the registry). Families of protocols add shufflers of their
 own, from their folders ``shufflers``. Each name is imported when it is first used.

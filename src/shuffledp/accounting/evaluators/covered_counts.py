@@ -71,7 +71,10 @@ class BinaryChannel:
 
     @property
     def information(self) -> float:
-        """Largest chi-squared information among people who all hold one answer: (p1 - p0)^2 / (p (1 - p))."""
+        """Largest chi-squared information of one report among people who all hold one answer.
+
+        That is (p1 - p0)^2 / (p (1 - p)).
+        """
         return max(self.gap**2 / max(one * zero, SMALLEST) for one, zero in zip(self.chances, self.nots, strict=True))
 
 

@@ -1,4 +1,4 @@
-"""Report laws of two inputs, as densities against a measure, from which delta is evaluated.
+"""Report laws of two inputs, as densities against a measure; delta is evaluated from report laws.
 
 For two inputs x, x' of the victim and a measure w that is below the law R(z) of every other person's report (a
 "blanket"), put a = R(x)/w and b = R(x')/w. With e = exp(epsilon), and G = a - e b with density w, else 0,

@@ -1,9 +1,9 @@
-"""Upper bound on the mean positive part of a weighted sum of independent copies of a discrete variable.
+"""Upper bound on the mean positive part of a weighted sum of copies of a discrete variable.
 
-With G a variable, w_1, w_2, ... weights and S = shift + the sum of w_i G_i, what is wanted is E[S_+]. It is inverted as
-in `shuffledp.accounting.evaluators.inversion`, for equal weights and from both sides: a small normal variable and a
-grid of frequencies can only raise the result. What floating point can do is added, too. The chance that all G_i are 0
-is taken out, and put back in closed form.
+The copies are independent. With G a variable, w_1, w_2, ... weights and S = shift + the sum of w_i G_i, what is wanted
+is E[S_+]. It is inverted as in `shuffledp.accounting.evaluators.inversion`, for equal weights and from both sides: a
+small normal variable and a grid of frequencies can only raise the result. What floating point can do is added, too. The
+chance that all G_i are 0 is taken out, and put back in closed form.
 """
 
 import math

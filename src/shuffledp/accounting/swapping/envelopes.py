@@ -1,4 +1,4 @@
-"""Privacy profile of a pair of laws, as the convex envelope of points on a curve of delta.
+"""Privacy profile of a pair of laws: a convex envelope of points on a curve of delta.
 
 It holds in both directions, so that releases compose.
 

@@ -61,7 +61,7 @@ def tilt_at(growth: float, mu: float) -> float:
 def least_epsilon(
     bound: DeltaBound, first: Callable[[float], Choices], *, others: int, delta: float, guess: float, limit: float
 ) -> SearchResult | None:
-    """Smallest epsilon found at which the evaluated bound is at most delta; None if no epsilon is found.
+    """Smallest epsilon found with an evaluated bound of at most delta; None if the search fails.
 
     Args:
         bound: bound to search.

@@ -1,4 +1,4 @@
-"""Bounds by pairs of clones: Feldman, McMillan, Talwar 2021 and 2023, and after Wang et al. 2023.
+"""Bounds by pairs of clones, after Feldman, McMillan, Talwar 2021 and 2023, and Wang et al. 2023.
 
 Randomizers of which the local guarantee has a remainder, (epsilon0, delta0) with delta0 above 0, are covered by two
 theorems: both add what the remainders of all n people cost to the delta of a pair, so delta0 must be far below delta /

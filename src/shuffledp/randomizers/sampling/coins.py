@@ -40,7 +40,7 @@ def log_rounded_up(numerator: int, denominator: int) -> float:
 
 
 def smallest_share(epsilon0: float, *, factor: Fraction = Fraction(1), coins: int = 1) -> int:
-    """Least number of the 2^64 words for a coin's unlikely side, at a loss of at most ``epsilon0``.
+    """Least number of the 2^64 words for a coin's unlikely side, with a loss of at most ``epsilon0``.
 
     With s words for the unlikely side the loss is coins * log(factor * (2^64 - s) / s), where ``factor``
     multiplies the odds of each coin. It may be neither below 1e-6, nor so large that one word more would
