@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from shuffledp.core.errors import InvalidParameterError
-from shuffledp.laws.noisy_sort_sampling import gaussian_delta, gaussian_mu
+from shuffledp.laws.gaussian_noise import gaussian_delta, gaussian_mu
 from shuffledp.planning import calibrate
 from shuffledp.planning.trusted_curator import trusted_curator
 from shuffledp.randomizers import model_of_kind

@@ -8,6 +8,9 @@ from .explicit import law_around as law_around
 from .explicit import mallows_law as mallows_law
 from .explicit import noisy_sort_law as noisy_sort_law
 from .explicit import shuffle_around as shuffle_around
+from .gaussian_noise import gaussian_alpha as gaussian_alpha
+from .gaussian_noise import gaussian_delta as gaussian_delta
+from .gaussian_noise import gaussian_mu as gaussian_mu
 from .mallows_sampling import DISTANCES as DISTANCES
 from .mallows_sampling import sample_mallows as sample_mallows
 from .mallows_sampling import sample_mallows_blocks as sample_mallows_blocks
@@ -20,7 +23,4 @@ from .moments import log_partition as log_partition
 from .moments import sampled_displacement as sampled_displacement
 from .moments import stay_probability as stay_probability
 from .noisy_sort_sampling import NOISES as NOISES
-from .noisy_sort_sampling import gaussian_alpha as gaussian_alpha
-from .noisy_sort_sampling import gaussian_delta as gaussian_delta
-from .noisy_sort_sampling import gaussian_mu as gaussian_mu
 from .noisy_sort_sampling import sample_noisy_sort as sample_noisy_sort

@@ -17,7 +17,7 @@ from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.guarantees import DifferentialPrivacy
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.tick_models import TicksModel
-from shuffledp.laws.noisy_sort_sampling import gaussian_mu
+from shuffledp.laws.gaussian_noise import gaussian_mu
 from shuffledp.planning.calibrate import epsilon0 as calibrated
 from shuffledp.planning.family_plan import FamilyPlan
 from shuffledp.planning.mechanism_choice import expected_error

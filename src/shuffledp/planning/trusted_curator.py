@@ -24,7 +24,7 @@ from shuffledp.core.local_models import FrequencyModel, LocalModel, MeanModel, P
 from shuffledp.core.sum_models import SumModel
 from shuffledp.core.tick_models import TicksModel
 from shuffledp.core.validate import integer_at_least, nonnegative, positive
-from shuffledp.laws.noisy_sort_sampling import gaussian_mu
+from shuffledp.laws.gaussian_noise import gaussian_mu
 
 _LEAST_DELTA = 1e-200  # smallest delta for which Gaussian noise is calibrated
 

@@ -20,7 +20,7 @@ from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.statements import PrivacyStatement
 from shuffledp.core.text import in_digits
 from shuffledp.core.tick_models import TicksModel, of_one_message
-from shuffledp.laws.noisy_sort_sampling import gaussian_mu
+from shuffledp.laws.gaussian_noise import gaussian_mu
 from shuffledp.planning.calibrate import LARGEST_EPSILON0
 from shuffledp.planning.mechanism_choice import ExpectedError, error_through
 from shuffledp.survey.columns import Column
