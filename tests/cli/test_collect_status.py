@@ -75,7 +75,24 @@ def test_an_answer_that_says_nothing_of_a_collection_is_refused(shuffler):
     assert "must say how a collection stands" in refused(2, "collect", "status", "survey.collection")
 
 
+def test_whoever_says_to_come_again_is_away_and_whoever_refuses_is_not(shuffler, monkeypatch):
+    monkeypatch.setattr("shuffledp.parties.service.client.attempts", lambda _: [None])
+    shuffler.answers[:] = [httpx.Response(503), httpx.Response(403)]
+    assert "got: 503" in refused(9, "collect", "status", "survey.collection")
+    assert "got: 403" in refused(2, "collect", "status", "survey.collection")
+
+
+def test_nobody_there_to_hand_over_is_no_bug(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    given = Parties(shuffler="http://127.0.0.1:1", analyzer="")
+    Path("survey.collection").write_bytes(given.collection.canonical)
+    written("office.key", given.analyzer_key)
+    asked = ("collect", "fetch", "survey.collection", "--key", "office.key", "--folder", "office", "--once")
+    done = shuffledp(*asked)
+    assert (done.code, "http://127.0.0.1:1 must answer; got: no answer" in done.err) == (9, True)
+
+
 def test_where_nobody_answers_it_is_said(shuffler, monkeypatch):
     monkeypatch.setattr("shuffledp.cli.collect_command._PATIENCE", 0.01)
     shuffler.answers[:] = [httpx.ConnectError("")] * 50
-    assert "https://mixer.example must answer; got: no answer" in refused(2, "collect", "status", "survey.collection")
+    assert "https://mixer.example must answer; got: no answer" in refused(9, "collect", "status", "survey.collection")

@@ -130,7 +130,7 @@ def test_a_refusal_is_told_and_ends_the_command_with_an_error(sending):
 
 def test_where_the_shuffler_does_not_answer_the_report_stays_to_be_sent(sending):
     lost, first = sending("--value", "Yes", "--patience", "0.01", task=ONE, answers=[httpx.ConnectError("")] * 50)
-    assert (lost.code, lost.out) == (2, "")
+    assert (lost.code, lost.out) == (9, "")
     done, second = sending()
     assert done.code == 0
     assert first.bodies[0] == second.bodies[0]

@@ -40,6 +40,7 @@ from shuffledp.core.errors import (
     ContradictionError,
     InputDataError,
     ShuffleDPError,
+    UnreachableError,
 )
 from shuffledp.core.text import printable
 from shuffledp.protocols import commands
@@ -50,6 +51,7 @@ EXIT_CODES = {
     InputDataError: 3,
     BudgetExceededError: 7,
     AgreementError: 8,
+    UnreachableError: 9,
     ShuffleDPError: 2,
 }
 

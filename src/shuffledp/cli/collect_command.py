@@ -102,7 +102,7 @@ def close(
     if away:
         raise away[0]
     if untold is not None:
-        raise RemoteProtocolError(
+        raise type(untold)(
             "the issuer must be told that the collection is closed, or it goes on signing, and keeps who took part, "
             f"until the date. {untold}"
         )

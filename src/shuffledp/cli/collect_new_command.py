@@ -26,9 +26,10 @@ from shuffledp.cli.collection_options import (
 )
 from shuffledp.cli.ledger_command import reserving
 from shuffledp.cli.options import Force, Json, LedgerPath, Population, TaskFile, require_extra
-from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.errors import InvalidParameterError, RemoteProtocolError
 
 if TYPE_CHECKING:
+    from shuffledp.parties.organizer.mix_client import MixClient
     from shuffledp.parties.organizer.registration import Mixes
     from shuffledp.parties.relay.directory import Directory
     from shuffledp.survey import Collection, Service, Task
@@ -102,14 +103,16 @@ def new(
             collection = _for_mixes(Task.read(task), mixes, analyzer_key, fields)
             web = mixes.page_url(collection.nonce) if web == _BY_MIX else web
         require_short(collection)
-        reserve = stack.enter_context(reserving(ledger, population))
+        reserve, refused = stack.enter_context(reserving(ledger, population)), list[RemoteProtocolError]()
 
         def then(made: "Collection") -> None:
             reserve(made)
             if mixes is not None:
-                mixes.register(made)
+                refused.extend(_refusals(made, mixes, output))
 
         collection = _write(collection, output, web, then, force=force)
+        if refused:  # the file stays, which is needed to take it back
+            raise refused[0]
     show_collection(collection, output, as_json=json, registered=mixes is not None, ledger=ledger)
 
 
@@ -124,6 +127,24 @@ def _reached(at: MixOptions, services: ServiceOptions) -> AbstractContextManager
         )
     require_extra("service", "asking", ["httpx"])
     return at.reached()
+
+
+def _refusals(made: "Collection", mixes: "Mixes", output: Path) -> list[RemoteProtocolError]:
+    """Error of a mix that refuses what others have, with what stands and how the analyst takes it back; else none."""
+    from shuffledp.documents.words import listed
+
+    have: list[MixClient] = []
+    try:
+        mixes.register(made, have)
+    except RemoteProtocolError as error:
+        if not have:
+            raise
+        told = (
+            f"{error} It stands at {listed([each.url for each in have])}; nobody has its file. Take it back by "
+            f"shuffledp collect close {output} --key KEY, the analyst's, and make another one."
+        )
+        return [type(error)(told)]
+    return []
 
 
 def _for_mixes(task: "Task", mixes: "Mixes", analyzer_key: Path, fields: dict[str, Any]) -> "Collection":

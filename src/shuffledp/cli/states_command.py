@@ -7,7 +7,7 @@ import typer
 
 from shuffledp.cli.options import Json, print_json, require_extra, show_document
 from shuffledp.cli.send_command import Certificates
-from shuffledp.core.errors import InvalidParameterError, RemoteProtocolError
+from shuffledp.core.errors import InvalidParameterError, RemoteProtocolError, UnreachableError
 
 if TYPE_CHECKING:
     from shuffledp.survey import Collection
@@ -74,7 +74,7 @@ def _status_of_all(folder: Path, ca: Path | None, *, as_json: bool) -> None:
     else:
         show_document(lambda: statuses_document(found))
     if silent:
-        raise RemoteProtocolError(f"all shufflers must answer; {silent} of {len(files)} collections got no answer.")
+        raise UnreachableError(f"all shufflers must answer; {silent} of {len(files)} collections got no answer.")
 
 
 def forget(

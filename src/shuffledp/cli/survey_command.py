@@ -266,7 +266,7 @@ def _check_page(survey: "SurveyFolder", collection: "Collection", ca: Path | Non
         except RemoteProtocolError as error:
             if collection.local or serves_page(collection):
                 raise
-            raise RemoteProtocolError(f"{error} Put {survey.page_file} there, as it is.") from None
+            raise type(error)(f"{error} Put {survey.page_file} there, as it is.") from None
 
 
 def _next(survey: "SurveyFolder", collection: "Collection", phase: str, ca: Path | None) -> Iterator[str]:

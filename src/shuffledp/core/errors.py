@@ -77,6 +77,10 @@ class RemoteProtocolError(ShuffleDPError, RuntimeError):
     """Message of another party that the protocol does not allow."""
 
 
+class UnreachableError(RemoteProtocolError):
+    """Party that does not answer, or asks to come again; nothing is lost, and the same call may succeed later."""
+
+
 class MalformedMessageError(RemoteProtocolError):
     """Bytes that are not a valid message; the error shows none of the bytes."""
 

@@ -352,6 +352,19 @@ def test_of_one_registrant_one_collection_is_inspected_at_a_time(tmp_path, monke
     assert run(test) == ((503, "unavailable"), (400, "invalidMessage"))
 
 
+def test_a_collection_whose_answers_were_destroyed_is_at_work_no_more(tmp_path):
+    async def test():
+        async with mixing(tmp_path, policy=MixPolicy(collections=1)) as mix:
+            survey, other = Survey(mix.terms), Survey(mix.terms)
+            assert (await mix.register(survey.collection)).status_code == 201
+            at = mix.at(survey.collection)
+            await at.stop_intake()
+            await at._at_shuffler.advance()
+            return at.status["phase"], at.has_ended, (await mix.register(other.collection)).status_code
+
+    assert run(test) == ("destroyed", False, 201)
+
+
 def test_what_has_ended_counts_too_until_it_is_forgotten_so_that_the_disk_has_an_end(tmp_path):
     now = [time.time()]
 

@@ -96,6 +96,11 @@ class CollectionAtMix:
         return self._ended is not None
 
     @property
+    def is_at_work(self) -> bool:
+        """Whether the collection takes answers in, or has some to hand over; not once all have been destroyed."""
+        return self._at_shuffler is not None and self._at_shuffler.status[0] is not Phase.DESTROYED
+
+    @property
     def was_ended_by_operator(self) -> bool:
         """Whether the mix's operator has ended the collection."""
         return bool(self._ended and self._ended.get(BY_OPERATOR))

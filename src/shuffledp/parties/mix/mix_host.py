@@ -33,8 +33,8 @@ class MixHost:
     Guarantees:
         1. A registration that is acknowledged is on the disk, as a whole; the same one again changes nothing.
         2. A page is served only if this software makes the same one, to the byte, of the collection.
-        3. No registrant has more collections at a time than the policy says, more than ten times as many of which
-           something is left, or more than one that is inspected.
+        3. No registrant has more collections at work than the policy says (one whose answers were all destroyed is at
+           work no more), more than ten times as many of which something is left, or more than one that is inspected.
         4. Of a collection that has ended, its reports, invitations and token key are removed.
 
     Args:
@@ -176,7 +176,7 @@ class MixHost:
         if not self.is_open:
             raise Refused(Problem.UNAVAILABLE)
         theirs, policy = [each for each in self if each.registrant == registrant], self.terms.policy
-        if sum(not each.has_ended for each in theirs) >= policy.collections or len(theirs) >= policy.kept:
+        if sum(each.is_at_work for each in theirs) >= policy.collections or len(theirs) >= policy.kept:
             raise Refused(Problem.TOO_MANY_COLLECTIONS)
         if registrant in self._inspected or len(self._inspected) >= _MOST_WAITING:
             raise Refused(Problem.UNAVAILABLE)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from shuffledp.core.errors import InvalidParameterError, ShuffleDPError, SpoiltReportsError
+from shuffledp.core.errors import InvalidParameterError, RemoteProtocolError, ShuffleDPError, SpoiltReportsError
 from shuffledp.core.validate import invalid
 from shuffledp.files.writing import new_folder
 from shuffledp.parties.issuer.invitations import new_invitations
@@ -72,7 +72,7 @@ def new_mix_survey(
     Raises:
         InvalidParameterError: if a mix does not take this number of people or days, or the page is to be at its own
             host.
-        RemoteProtocolError: if a mix refuses; then there is no folder.
+        RemoteProtocolError: if a mix refuses; then there is no folder, and what other mixes have is taken back.
     """
     mixes.check(people=terms.people, closes=plan.closes)
     mix, found = mixes.first, mixes.found[0]
@@ -95,10 +95,16 @@ def new_mix_survey(
         )
 
     def register(survey: SurveyFolder) -> None:
-        made = survey.read()
-        mixes.register(made)
-        if plan.invited is not None:
-            _invite(survey, made, plan.invited, mix)
+        made, have = survey.read(), list[MixClient]()
+        try:
+            mixes.register(made, have)
+            if plan.invited is not None:
+                _invite(survey, made, plan.invited, mix)
+        except BaseException as error:  # also where somebody ends the command meanwhile
+            stands = mixes.take_back(made, survey.analyst_key(), have)
+            if isinstance(error, RemoteProtocolError):
+                raise type(error)(f"{error} {stands}".strip()) from None
+            raise
 
     def page_at(made: Collection) -> str:
         return plan.page_at or mixes.page_url(made.nonce)

@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 
 import httpx
 
-from shuffledp.core.errors import InvalidParameterError, RemoteProtocolError
+from shuffledp.core.errors import InvalidParameterError, RemoteProtocolError, UnreachableError
 from shuffledp.survey import Collection, WebPage
 
 _LINK = re.compile(r"(?P<url>[^#]+)#page=(?P<sha256>[0-9a-f]{64})(?:&invitation=[A-Za-z0-9_-]+)?")
@@ -45,6 +45,7 @@ def check_page(page: WebPage, client: httpx.Client) -> Collection | None:
         client: client that follows no redirects.
 
     Raises:
+        UnreachableError: if nothing answers.
         RemoteProtocolError: if there is no page, or another one.
     """
     content = _fetched(page.url, client)
@@ -101,5 +102,5 @@ def _fetched(url: str, client: httpx.Client) -> bytes:
                 if len(content) > _LONGEST:
                     break  # no page of ours is so long, so that the digest differs
     except httpx.HTTPError:
-        raise RemoteProtocolError(f"the page must be at {url}; nothing answers there.") from None
+        raise UnreachableError(f"the page must be at {url}; nothing answers there. Try again later.") from None
     return bytes(content)

@@ -5,9 +5,12 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Self
 
-from shuffledp.core.instants import instant, written
+from shuffledp.core.errors import RemoteProtocolError, UnreachableError
+from shuffledp.core.instants import instant, shown, written
 from shuffledp.core.validate import invalid
+from shuffledp.documents.words import listed
 from shuffledp.parties.organizer.mix_client import MixClient
+from shuffledp.parties.wire.keys import AnalyzerKey
 from shuffledp.parties.wire.mix_terms import MixTerms
 from shuffledp.parties.wire.published_keys import PublishedKey
 from shuffledp.survey import Collection, Service, Task
@@ -98,11 +101,38 @@ class Mixes:
         )
         return made if made.result is not None else replace(made, result=self.page_url(made.nonce))
 
-    def register(self, collection: Collection) -> None:
+    def register(self, collection: Collection, have: list[MixClient]) -> None:
         """Register a collection at all mixes, so that people can answer; a repeated registration changes nothing.
+
+        Args:
+            collection: the collection.
+            have: is given each mix that has it; if another one refuses, these have it all the same.
 
         Raises:
             RemoteProtocolError: if a mix refuses; the error names the reason.
         """
         for each in self.clients:
-            each.register(collection)
+            try:
+                each.register(collection)
+            except UnreachableError as error:
+                raise UnreachableError(
+                    f"{error} If only its answer was lost, it has the collection until {shown(collection.closes)}."
+                ) from None
+            have.append(each)
+
+    @staticmethod
+    def take_back(collection: Collection, analyst: AnalyzerKey, have: Sequence[MixClient]) -> str:
+        """Sentences on what stands after a collection, whose link nobody has, is closed at the mixes that have it.
+
+        Below its minimum all is destroyed at once, and it counts towards no limit of collections at work.
+        """
+        closed, open_ = list[str](), list[str]()
+        for each in have:
+            try:
+                each.close(collection, analyst)
+                closed.append(each.url)
+            except RemoteProtocolError:
+                open_.append(each.url)
+        taken = f"It was taken back at {listed(closed)}." if closed else ""
+        stands = f"It stands at {listed(open_)} until {shown(collection.closes)}; nobody has its link." if open_ else ""
+        return " ".join(filter(None, [taken, stands]))

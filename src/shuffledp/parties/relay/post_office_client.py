@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from shuffledp.core.errors import LocalProtocolError, RemoteProtocolError
+from shuffledp.core.errors import LocalProtocolError, RemoteProtocolError, UnreachableError
 from shuffledp.parties.http.certificates import trusted
 from shuffledp.parties.relay.attendance import is_in
 from shuffledp.parties.relay.mailboxes import Posted
@@ -149,8 +149,10 @@ class PostOfficeClient:
         """Status and content of the answer to a request, repeated with growing pauses until an answer comes.
 
         Raises:
-            RemoteProtocolError: if no answer comes in time, or a refusal, whose reason the error names.
+            UnreachableError: if no answer comes in time.
+            RemoteProtocolError: if a refusal comes, whose reason the error names.
         """
+        failed: type[RemoteProtocolError] = UnreachableError
         reason = ""
         for _ in attempts(self._patience):
             reason = "no answer"
@@ -160,13 +162,14 @@ class PostOfficeClient:
                     return status, content
                 reason = reason_of(httpx.Response(status, content=content))
                 if status not in TRY_AGAIN:
+                    failed = RemoteProtocolError
                     break
             except ssl.SSLCertVerificationError:
-                reason = "its certificate is not trusted here"
+                reason, failed = "its certificate is not trusted here", RemoteProtocolError
                 break
             except OSError:
                 continue
-        raise RemoteProtocolError(
+        raise failed(
             f"the post office, {self._terms.collection.shuffler.url}, must answer; got: {reason}. What is held is "
             "kept: start again to go on."
         )

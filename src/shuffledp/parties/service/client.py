@@ -16,7 +16,7 @@ from typing import Any
 
 import httpx
 
-from shuffledp.core.errors import MalformedMessageError, RemoteProtocolError
+from shuffledp.core.errors import MalformedMessageError, RemoteProtocolError, UnreachableError
 from shuffledp.core.flow import Progress
 from shuffledp.files.devices import DeviceReports
 from shuffledp.parties.http.certificates import trusted
@@ -275,7 +275,7 @@ def try_way(collection: Collection, client: httpx.Client, *, patience: float, ho
             used = (
                 "The invitation was not used there: answer again from this device, which keeps what is for the others."
             )
-        raise RemoteProtocolError(f"{error} {used}") from None
+        raise type(error)(f"{error} {used}") from None
 
 
 def answer_to(
@@ -292,10 +292,12 @@ def answer_to(
     """Answer to a request, which is repeated with growing pauses until an answer comes.
 
     Raises:
-        RemoteProtocolError: if no answer comes in time, or a refusal, whose reason the error names.
+        UnreachableError: if no answer comes in time.
+        RemoteProtocolError: if a refusal comes, whose reason the error names.
     """
     headers = {"Content-Type": media_type} if method == "POST" else {}
     headers |= {"Authorization": authorization} if authorization else {}
+    failed: type[RemoteProtocolError] = UnreachableError
     reason = ""
     for _ in attempts(patience):
         reason = f"no answer. {_LATER}"
@@ -305,13 +307,14 @@ def answer_to(
                 return answer
             reason = reason_of(answer)
             if answer.status_code not in TRY_AGAIN:
+                failed = RemoteProtocolError
                 break
             reason += f". {_LATER}"
         except httpx.TransportError as error:
             if isinstance(error, httpx.UnsupportedProtocol | httpx.ConnectError) and "CERTIFICATE" in str(error):
-                reason = "its certificate is not trusted here"
+                reason, failed = "its certificate is not trusted here", RemoteProtocolError
                 break
-    raise RemoteProtocolError(f"{url.partition('/collections/')[0]} must answer; got: {reason}.")
+    raise failed(f"{url.partition('/collections/')[0]} must answer; got: {reason}.")
 
 
 def attempts(patience: float) -> Iterator[None]:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import httpx
 
-from shuffledp.core.errors import InvalidParameterError, LocalProtocolError, RemoteProtocolError
+from shuffledp.core.errors import InvalidParameterError, LocalProtocolError, RemoteProtocolError, UnreachableError
 from shuffledp.files.devices import DeviceReports
 from shuffledp.parties.service.client import OTHER_KEY, Receipt, configs_of, sealed, upload
 from shuffledp.parties.service.share_uploads import kept, requests_in, shares_of
@@ -189,7 +189,8 @@ def answer_hosts(
             memory.stored_at(host)
     if away:
         had = len(requests) - len(away)
-        raise RemoteProtocolError(f"{away[0]} Its share is kept for the next time; {had} of {len(requests)} answered.")
+        first = next((each for each in away if not isinstance(each, UnreachableError)), away[0])
+        raise type(first)(f"{first} Its share is kept for the next time; {had} of {len(requests)} answered.")
     if refused.refused:
         return refused
     memory.stored()

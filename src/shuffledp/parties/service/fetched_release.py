@@ -18,6 +18,7 @@ from shuffledp.core.errors import (
     InputDataError,
     RemoteProtocolError,
     SpoiltReportsError,
+    UnreachableError,
 )
 from shuffledp.core.instants import instant
 from shuffledp.parties.agreement.agreement_courier import Courier, HostStanding, at_once
@@ -84,7 +85,7 @@ async def fetch_release(
             time.
         RemoteProtocolError: if the shuffler refuses, or what it sends is no batch of the collection.
         StorageError: if the disk did not take a batch.
-        httpx.HTTPError: if the shuffler cannot be reached; only with ``once``.
+        UnreachableError: if the shuffler does not answer; only with ``once``.
     """
     key, happened = fetching_key(keys, collection), _EventCounts()
     folder.mkdir(parents=True, exist_ok=True)
@@ -183,7 +184,9 @@ async def _fetched(
             return FetchOutcome.NOTHING
         except httpx.HTTPError:
             if once:
-                raise
+                raise UnreachableError(
+                    f"{fetcher.shuffler} must answer; got: no answer. Run the same command again later."
+                ) from None
             if _is_over(until):
                 return FetchOutcome.NOTHING
             is_reached = False
@@ -225,7 +228,7 @@ def _require_handed_over(collection: Collection, ended: Set[int], folder: Path) 
 
 async def _acknowledge(fetcher: Fetcher) -> None:
     """Acknowledge the last batch, in case an earlier process did not; no answer is needed."""
-    with suppress(httpx.HTTPError, RemoteProtocolError, TimeoutError):
+    with suppress(RemoteProtocolError, TimeoutError):
         async with asyncio.timeout(_SECONDS_TO_ACKNOWLEDGE):
             await _fetched(fetcher, once=True, waiting=lambda _: None)
 

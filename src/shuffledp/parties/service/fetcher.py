@@ -57,8 +57,8 @@ class Fetcher:
         host: int = 0,
     ) -> None:
         self._at_analyzer, self._key, self._client, self._log = at_analyzer, key, client, log
-        self._shuffler = at_analyzer.collection.hosts[host].url
-        self._url = f"{self._shuffler}{at_analyzer.collection.path}/fetch"
+        self.shuffler = at_analyzer.collection.hosts[host].url
+        self._url = f"{self.shuffler}{at_analyzer.collection.path}/fetch"
         self._taken = b""
 
     async def run(self) -> None:
@@ -110,7 +110,7 @@ class Fetcher:
             if answer.is_server_error:  # also of a proxy before a shuffler that starts again
                 answer.raise_for_status()
             if answer.status_code != httpx.codes.OK or answer.headers.get("content-type") != BATCH_TYPE:
-                raise _refusal(self._shuffler, answer.status_code)
+                raise _refusal(self.shuffler, answer.status_code)
             head = bytearray()
             await self._at_analyzer.take(_kept(answer.aiter_raw(), head, limit))
         signed, _ = SignedManifest.read(bytes(head), 0, len(head))
