@@ -47,7 +47,7 @@ class OptionProtocol(ProtocolOptions):
 
     @classmethod
     def of(cls, options: ProtocolOptions, task: Path | None) -> Self:
-        """The protocol of a command's options, or of a task file in place of them."""
+        """The protocol described by a command's options or by a task file."""
         return cls(task=task, **{each.name: getattr(options, each.name) for each in fields(options)})
 
     @property

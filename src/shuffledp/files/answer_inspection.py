@@ -192,14 +192,14 @@ def inspected_columns(
 
 @dataclass(frozen=True, slots=True)
 class FewestPeople:
-    """Fewest answers that a task takes from a table: in any private column, and in any region."""
+    """Fewest people whose answers a task takes from a table: in any private column, and in any region."""
 
     people: int
     of_region: int
 
 
 def fewest_people_in(task: Task, answers: Path) -> FewestPeople:
-    """Fewest answers that a task takes from a table, read as in a run but without randomizing.
+    """Fewest people whose answers a task takes from a table, read as in a run without randomizing.
 
     Raises:
         InputDataError: for answers or public columns that do not fit the task.

@@ -20,7 +20,7 @@ _NUMBER = re.compile(r"\s*[+-]?[0-9.,]*[0-9][0-9.,]*\s*")
 def check_columns(
     path: object, names: Sequence[str], wanted: Sequence[str], hint: str = "", *, sure: bool = True
 ) -> None:
-    """Refuse absent and repeated columns; for an absent one the error lists similar and existing names.
+    """Refuse absent and repeated columns; for an absent column the error lists similar and existing names.
 
     Args:
         path: the table, for the message.

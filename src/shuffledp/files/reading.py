@@ -99,7 +99,7 @@ class Watch:
         """Report the number of rows or reports that are done, and the total if it is known."""
 
     def clipped(self, column: str, count: int, received: int, clipping: str) -> None:
-        """Report the number of answers outside a column's range; ``clipping`` says in a sentence how they count.
+        """Report the number of answers outside a column's range; ``clipping`` describes their treatment.
 
         The number depends on people's answers and is protected by nothing: it is for the operator's eyes only.
         """

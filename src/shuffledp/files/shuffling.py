@@ -120,7 +120,7 @@ def _together(column: Column, parts: Iterable[ReportPart]) -> tuple[Reports, Tab
 
 
 class ReportSpool:
-    """Spool that takes reports in parts of any size, and returns views of them in uniformly random order.
+    """Spool that takes reports in parts of any size, and returns views in uniformly random order.
 
     A context manager: the buckets lie in a private folder, which is removed at the end whatever happens; only a process
     that is killed (``SIGKILL``, a power cut) leaves it, with the reports in it before they are shuffled.

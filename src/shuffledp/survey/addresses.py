@@ -87,7 +87,7 @@ def same_host(url: str, other: str) -> bool:
 
 
 def is_below(url: str, other: str) -> bool:
-    """Whether an address has the host of another, or a name below that host; ports do not matter.
+    """Whether an address has the other address's host, or a name below that host; ports do not matter.
 
     Example:
         >>> is_below("https://ab12.mix.example.org/", "https://mix.example.org")

@@ -64,7 +64,7 @@ class OrderShare:
         return _groups_of(self.orders[0].statement) if self.orders else None
 
     def losses(self, groups_digest: str, largest_group: int) -> tuple[Part, ...] | None:
-        """Parts with the losses about the order inside given groups: stated, or by randomizing alone, or None."""
+        """Parts with the losses about the order inside given groups, as stated or by randomizing; else None."""
         if self.groups_digest == groups_digest:
             return self.orders
         if largest_group < 1:

@@ -75,7 +75,7 @@ class EarlierRelease:
 
     @property
     def order_share(self) -> OrderShare:
-        """Losses of the release about the order inside groups, one part for each release that it covers."""
+        """Losses of the release about the order inside groups, one part for each release covered."""
         orders = () if self.order is None else self.shares(self.order)
         return OrderShare(label=self.label, sent=self.shares(self.local), orders=orders)
 

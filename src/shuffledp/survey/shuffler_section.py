@@ -121,7 +121,7 @@ class ShufflerSection(Section):
         return None
 
     def analyzer(self, analyzer: Analyzer[Any]) -> Analyzer[Any]:
-        """The analyzer of the shuffler's view, from the analyzer of reports alone."""
+        """Analyzer of the shuffler's view, made from an analyzer of the reports."""
         return analyzer
 
     def divided(self, column: "Column", whole: View, estimate: Estimate) -> tuple[Estimate, ShuffleResult | None]:

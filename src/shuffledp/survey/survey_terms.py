@@ -130,7 +130,7 @@ class SurveyTerms:
         return found if 2 * found.relative < by_reports else None
 
     def known(self, epsilon0: float) -> Knowledge:
-        """Accuracy at another value of epsilon0, for the question that is known least accurately."""
+        """Accuracy of the least accurately known question, at a given epsilon0."""
         found = [each.known(epsilon0 / len(self.questions), self.people) for each in self.questions]
         return replace(max(found, key=lambda each: each.relative), epsilon0=epsilon0)
 

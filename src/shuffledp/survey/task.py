@@ -208,7 +208,7 @@ class Task:
 
     @property
     def sha256(self) -> str:
-        """SHA-256 of everything the task says, defaults included; layout and comments of the file do not matter."""
+        """SHA-256 of the task's content, defaults included; layout and comments of the file do not matter."""
         return digest(self.to_dict())
 
     @property
@@ -255,7 +255,7 @@ class Task:
 
     @property
     def pools(self) -> tuple[Pool, ...]:
-        """Pools of messages that are shuffled together: one for each message of a person, or for several."""
+        """Pools of messages shuffled together, each with one or more messages of each person."""
         return pools_of(self.columns)
 
     @property

@@ -131,7 +131,7 @@ class TaskAudit(Shown):
 
     @property
     def verdicts(self) -> dict[Verdict, int]:
-        """Number of claims for each verdict, with claims about all columns or several releases."""
+        """Number of claims for each verdict, including claims about all columns or several releases."""
         counts = {verdict: sum(column.verdicts[verdict] for column in self.columns) for verdict in Verdict}
         counts[Verdict.NOT_AUDITED] += len(self.not_audited)
         return counts

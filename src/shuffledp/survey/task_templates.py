@@ -102,7 +102,7 @@ def lists_options(form: str) -> bool:
 
 
 def columns_and_lists(form: str) -> tuple[int, int]:
-    """Number of private columns of one question of this form, and of lists of categories in its table.
+    """Number of private columns and number of lists of categories in one question of this form.
 
     Example:
         >>> columns_and_lists("pair"), columns_and_lists("bin")
@@ -231,7 +231,7 @@ def task_text(
 
 
 def _after(asked: FirstQuestion, first: FirstQuestion) -> str:
-    """Commented line on asking a question only after an answer to the first one; "" if impossible."""
+    """Commented line for asking a question only after an answer to the first question; "" if impossible."""
     if asked.form == first.form or first.form != _USUAL or not question_type(asked.form).may_follow:
         return ""
     return f"# after = {_toml(f'{first.columns[0]} = {first.categories[0][-1]}')}{_AFTER}"

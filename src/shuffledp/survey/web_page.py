@@ -15,7 +15,7 @@ _USUAL = {"http": 80, "https": 443}  # ports that browsers leave out
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebPage(Described):
-    """The page on which people answer in a browser, with facts to serve and to check it by.
+    """The page on which people answer in a browser, with its address and digest.
 
     The page holds the collection with an empty digest in the place of its own, which no file can hold; the link that
     people are invited by ends in it, so that the browser completes the collection.

@@ -115,7 +115,7 @@ class Courier:
         return await at_once(map(self._ask, self._rules.hosts))
 
     async def _collect(self) -> None:
-        """Ask the hosts for messages not seen yet, one kind after the other; stop at an incomplete kind."""
+        """Ask the hosts for unseen messages, kind by kind, up to the first incomplete kind."""
         for kind in _KINDS:
             for host in self._held.lacks(kind, self._rules):
                 try:

@@ -146,7 +146,7 @@ def frozen(me: int, reveal: Reveal, signer: Signer) -> AgreementState:
 def step(
     held: AgreementState, message: Agreeing, rules: AgreementRules, signer: Signer | None
 ) -> tuple[AgreementState, Outputs]:
-    """Next state and outputs after a message of another host, by `TRANSITIONS`; a repeated message changes nothing.
+    """Next state and outputs after another host's message, by `TRANSITIONS`; a repeat changes nothing.
 
     Guarantees:
         1. A host shows its reveal only when it holds the commitments of all hosts.

@@ -1,4 +1,4 @@
-"""Gate of a relay: whether members may hand in reports, and the simulated walk with the same view.
+"""Gate of a relay: the decision whether members may hand in reports, from a simulated walk.
 
 Members may hand in all, some or no reports. Without a gate, the promise holds only for rounds in which no member was
 away. With a gate, it holds for all schedules that the gate lets through; the gate looks only at the schedule, which all

@@ -1,4 +1,4 @@
-"""Client of a post office: letters out and in, over one connection, one request at a time.
+"""Client of a post office: sends and fetches letters over one connection, one request at a time.
 
 The standard library's client needs no event loop: a machine with a thousand member processes has room
 for little more than their data.

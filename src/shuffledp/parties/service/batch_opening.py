@@ -181,7 +181,7 @@ def _open_held(span: bytes) -> _Span:
 
 
 def _in_processes(spans: Iterator[bytes], pems: Sequence[str], collection_id: bytes, column: int) -> Iterator[_Span]:
-    """Opened stretches, from one process for each core; at most two stretches a process wait."""
+    """Opened stretches from one process for each core; at most two per process are read in advance."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     given = pems, collection_id, column
     with ProcessPoolExecutor(

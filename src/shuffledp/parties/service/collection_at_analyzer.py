@@ -103,7 +103,7 @@ class CollectionAtAnalyzer:
         await self._store.thread.do(self._store.try_to_store)
 
     async def _head(self, parts: AsyncIterator[bytes]) -> tuple[BatchManifest, bytes]:
-        """Manifest of a batch, checked before more is read, and the bytes of the body read with it."""
+        """Manifest of a batch, checked before more is read, and the first bytes of the body, already read."""
         head = b""
         async for part in parts:
             head += part
@@ -189,5 +189,5 @@ class CollectionAtAnalyzer:
         return True
 
     def _in_others(self, manifest: BatchManifest, ids: Sequence[bytes]) -> list[bool]:
-        """Whether each report of a batch came in another batch, asked in the thread of the store."""
+        """Whether each report of a batch is in another batch, too; the store's thread looks it up."""
         return self._store.thread.submit(self._store.seen.in_other_batches, manifest, ids).result()

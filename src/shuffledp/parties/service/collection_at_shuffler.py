@@ -209,7 +209,7 @@ class CollectionAtShuffler:
             await self._queue.do(self._store.try_to_store)
 
     async def stop_intake(self) -> None:
-        """Close the collection before its date, on the disk when this returns; `run` then goes on.
+        """Close the collection before its date, on the disk when this returns; `run` does all further steps.
 
         Raises:
             StorageError: if the disk did not take the phase; then the collection stays open.

@@ -27,7 +27,7 @@ def host_of(collection: Collection, key: ShufflerKey) -> int:
 
 
 def store_of(collection: Collection, host: int, folder: Path, *, most: float = math.inf) -> ReportStore:
-    """Store of a collection at a shuffler, in a folder that is made if it is not there.
+    """Store of a collection at a shuffler, in a folder that is made if necessary.
 
     Args:
         collection: the collection.

@@ -234,7 +234,7 @@ async def _acknowledge(fetcher: Fetcher) -> None:
 
 
 def _told(collection: Collection, folder: Path) -> dict[Path, Mapping[str, Any]]:
-    """Statements about a collection by folder, with or without a release."""
+    """Statements about a collection by folder, also statements about reports without a release."""
     found = {each: statement_in(each, collection) for each in release_folders(folder, collection)}
     return {each: said for each, said in found.items() if said is not None}
 

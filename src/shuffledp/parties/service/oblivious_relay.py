@@ -114,7 +114,7 @@ def _heard(problem: Problem) -> Response:
 
 
 async def _passed_on(client: httpx.AsyncClient, url: str, body: bytes, most: int) -> tuple[int, str, bytes]:
-    """Status, type and body of a gateway's answer; an `httpx.HTTPError` if no gateway could have sent it."""
+    """Status, type and body of a gateway's answer; an impossible answer is an `httpx.HTTPError`."""
     content = bytearray()
     async with (
         asyncio.timeout(_SECONDS.read),

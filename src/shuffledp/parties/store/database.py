@@ -110,7 +110,7 @@ class Database:
             raise self._failure(error) from None
 
     def run_many(self, statement: str, rows: Iterable[Sequence[Any]]) -> int:
-        """Number of changed rows, after a statement is run for each row of values; inside a transaction."""
+        """Run a statement for each row of values, inside a transaction; return the number of changed rows."""
         try:
             return self._database.executemany(statement, rows).rowcount
         except sqlite3.OperationalError as error:

@@ -180,7 +180,7 @@ class Signer:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Handed(Message):
-    """Request to a host in an agreement: the wanted kind of its own messages, and another host's message.
+    """Request to a host in an agreement: the kind of message wanted, and another host's message.
 
     ``kind`` is that of ``message``; both are empty where nothing is handed over.
     """
@@ -191,7 +191,7 @@ class Handed(Message):
 
     @classmethod
     def of(cls, message: Agreeing | None = None, *, wanted: Kind = Kind.NONE) -> Self:
-        """Request that hands a message over, if a message is given."""
+        """Request that contains a message, if one is given."""
         return cls(wanted, Kind.NONE, b"") if message is None else cls(wanted, kind_of(message), message.encode())
 
 

@@ -134,7 +134,7 @@ class Ledger:
 
     @property
     def orders(self) -> dict[str, float]:
-        """Losses about the order inside groups, in nats, by the digest of the groups; they add up."""
+        """Sum of the losses about the order inside groups, in nats, for each digest of groups."""
         found: dict[str, float] = {}
         for entry in self.entries.values():
             for release in entry.releases:

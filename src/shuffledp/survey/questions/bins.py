@@ -23,7 +23,7 @@ _WAYS = ("lower", "upper", "bins"), ("edges",)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NumberInBins(Ranged, CategoryQuestion):
-    """Number in a bin: of bins of equal width from ``lower`` to ``upper``, or of bins between ``edges``."""
+    """Number in one of several bins, of equal width from ``lower`` to ``upper`` or between ``edges``."""
 
     answers: ClassVar[str] = "bin"
     template: ClassVar[str] = f"{TEMPLATE}{RANGE}bins = 10  # each answer becomes the bin that it falls in\n{CLIPPING}"

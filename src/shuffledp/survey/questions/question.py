@@ -217,7 +217,7 @@ class Question(Section):
         return curator_beside(protocol, stated)
 
     def plan(self, protocol: ProtocolModel, *, delta: float, alone: bool) -> FamilyPlan | None:
-        """Plan of the question that a collection's plan adds, or None; ``alone`` leaves out other ways to ask."""
+        """The question's part of a task's plan, or None; ``alone`` leaves out other ways to ask."""
         del protocol, delta, alone
         return None
 

@@ -1,4 +1,4 @@
-"""Forms of reports in files, and the way back: categories by name, packed bits as binary strings."""
+"""Forms of reports in files, and their inverses: categories by name, packed bits as binary strings."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
