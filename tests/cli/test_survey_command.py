@@ -200,6 +200,10 @@ def test_a_mean_wage_is_asked_by_one_command_as_a_sum_or_by_reports(inside, play
     total = shuffledp(*asked, "--sum", "--total", "--output", "total").out
     assert "a total is known to +-22,000" in total
     assert "total must be left out without --sum" in refused(2, *asked, "--total", "--output", "none")
+    whole = shuffledp(*asked, "--sum", "--whole", "--output", "whole")
+    assert whole.code == 0, whole.err
+    assert played.collection.task.columns[0].randomizer.integer
+    assert "whole must be left out without --sum" in refused(2, *asked, "--whole", "--output", "none")
     assert "the least and the largest number that counts" in refused(2, *asked, "--number", "high", "--output", "none")
     assert "must be a range of numbers" in refused(2, *asked, "--number", "9:1", "--output", "none")
     assert "--answers must be left out with --number" in refused(2, *asked, "--answers", "A,B", "--output", "none")

@@ -127,13 +127,20 @@ def test_numbers_and_totals_come_from_a_file_too(tmp_path):
     file.write_text(
         '[[question]]\ntext = "A?"\nanswers = ["x", "y"]\ntotal = true\n'
         '[[question]]\ntext = "B?"\nlower = 0\nupper = 9.5\n'
+        '[[question]]\ntext = "C?"\nlower = 0\nupper = 9\nwhole = true\n'
     )
-    assert questions_in(file) == (AskedQuestion("A?", ("x", "y"), total=True), AskedQuestion("B?", ends=(0.0, 9.5)))
+    assert questions_in(file) == (
+        AskedQuestion("A?", ("x", "y"), total=True),
+        AskedQuestion("B?", ends=(0.0, 9.5)),
+        AskedQuestion("C?", ends=(0.0, 9.0), whole=True),
+    )
     for wrong in (
         "lower = 1",
         'lower = 0\nupper = "9"',
         "lower = false\nupper = 9",
         'answers = ["x", "y"]\ntotal = 1',
+        'lower = 0\nupper = 9\nwhole = "yes"',
+        'answers = ["x", "y"]\nwhole = true',
         "lower = 9\nupper = 1",
         "lower = 0\nupper = inf",
         'answers = ["x", "y", "z"]\ntotal = true',
@@ -222,6 +229,21 @@ def test_a_mean_and_a_total_of_numbers_are_sums():
     assert known.half_width == terms(questions=(WAGE,)).better_sum.half_width  # also where nobody says who is real
     total = terms(questions=(AskedQuestion(COPIED.text, COPIED.answers, total=True),), fakes=0, sums=True)
     assert task_of(total).column.randomizer.statistic == "sum"
+
+
+def test_whole_numbers_are_sent_without_rounding_and_the_page_takes_no_others():
+    asked = AskedQuestion("How many rooms?", ends=(0.0, 10.0), whole=True)
+    column = task_of(terms(questions=(asked,), fakes=0, sums=True)).column
+    assert (column.randomizer.integer, column.randomizer.randomizer().model.precision) == (True, 10)
+    (field,) = column.randomizer.page_fields(["answer"])
+    assert field == {"label": "answer", "lower": 0.0, "upper": 10.0, "clip": True, "whole": True}
+    plain = task_of(terms(questions=(AskedQuestion(asked.text, ends=asked.ends),), fakes=0, sums=True)).column
+    assert not plain.randomizer.integer
+    with pytest.raises(InvalidParameterError, match=r"^whole must be left out without --sum"):
+        terms(questions=(asked,))
+    for wrong in ({"answers": ("No", "Yes")}, {"ends": (0.0, 9.5)}):
+        with pytest.raises(InvalidParameterError, match=r"^whole must be left out but of a number"):
+            AskedQuestion("A?", **wrong, whole=True)
 
 
 @pytest.mark.parametrize(("epsilon0", "is_offered"), [(1.0, True), (2.0, False), (3.0, True)])

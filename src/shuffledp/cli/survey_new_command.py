@@ -33,6 +33,7 @@ class QuestionOptions:
         str | None,
         typer.Option(metavar="0:10000", help="People answer by a number; the least and the largest that count."),
     ] = None
+    whole: Annotated[bool, typer.Option("--whole", help="Of a sum of numbers: only whole ones are taken.")] = False
     total: Annotated[
         bool, typer.Option("--total", help="Of a sum: how many say the second answer, or all numbers together.")
     ] = False
@@ -236,10 +237,12 @@ def _asked(question: str | None, asking: QuestionOptions) -> "tuple[AskedQuestio
     if (question is None) == (asking.questions is None):
         raise InvalidParameterError("QUESTION must be given, or --questions in its place, and not both.")
     if asking.questions is None:
-        return (question_of(question or "", asking.answers, asking.number, total=asking.total),)
-    if (asking.answers, asking.number, asking.total) != (None, None, False):
+        kinds = {"total": asking.total, "whole": asking.whole}
+        return (question_of(question or "", asking.answers, asking.number, **kinds),)
+    if (asking.answers, asking.number, asking.total, asking.whole) != (None, None, False, False):
         raise InvalidParameterError(
-            "--answers, --number and --total must be left out with --questions, whose file says so of each question."
+            "--answers, --number, --total and --whole must be left out with --questions, whose file says so of each "
+            "question."
         )
     return questions_in(asking.questions)
 

@@ -16,7 +16,7 @@ from shuffledp.survey.section import read_toml
 
 LEVEL = 0.95  # of the intervals that a release has
 _KEYS = ({"text", "answers"}, {"text", "lower", "upper"})
-_TOTAL = "total"
+_FLAGS = {"total", "whole"}
 _OTHER_KINDS = ("kind", "code", "length", "known", "options", "at_most", "edges", "bins", "after")
 _PLACES = 101  # in a range, at which the noise of a mean is looked at; its bound is a parabola between them
 
@@ -31,12 +31,14 @@ class AskedQuestion:
         ends: least and largest number that counts; None for a choice.
         total: whether the total of all answers is asked for, and not their mean: how many give the second one of two
             answers, or how much all numbers are together.
+        whole: whether the numbers are whole ones.
     """
 
     text: str
     answers: tuple[str, ...] = ()
     ends: tuple[float, float] | None = None
     total: bool = False
+    whole: bool = False
 
     def __post_init__(self) -> None:
         one_line(question=self.text)
@@ -50,6 +52,8 @@ class AskedQuestion:
             raise invalid("two or more, all different and none empty", answers=", ".join(self.answers))
         if self.total and not self.fits_sum:
             raise invalid("left out of a question of more than two answers", total=True)
+        if self.whole and not (self.ends is not None and all(end.is_integer() for end in self.ends)):
+            raise invalid("left out but of a number, whose least and largest are whole", whole=True)
 
     @property
     def fits_sum(self) -> bool:
@@ -101,14 +105,18 @@ class Knowledge:
         return self.half_width / self.asked.width
 
 
-def question_of(text: str, answers: str | None, number: str | None, *, total: bool) -> AskedQuestion:
+def question_of(
+    text: str, answers: str | None, number: str | None, *, total: bool, whole: bool = False
+) -> AskedQuestion:
     """Question with answers as "No,Yes" (the default), or with a range of numbers as "0:10000".
 
     Raises:
         InvalidParameterError: for both of them, or what is none.
     """
     if number is None:
-        return AskedQuestion(text, tuple(each.strip() for each in (answers or "No,Yes").split(",")), total=total)
+        return AskedQuestion(
+            text, tuple(each.strip() for each in (answers or "No,Yes").split(",")), total=total, whole=whole
+        )
     if answers is not None:
         raise InvalidParameterError("--answers must be left out with --number, which asks for a number.")
     lower, _, upper = number.partition(":")
@@ -116,7 +124,7 @@ def question_of(text: str, answers: str | None, number: str | None, *, total: bo
         ends = float(lower), float(upper)
     except ValueError:
         raise invalid("the least and the largest number that counts, such as 0:10000", number=number) from None
-    return AskedQuestion(text, ends=ends, total=total)
+    return AskedQuestion(text, ends=ends, total=total, whole=whole)
 
 
 def questions_in(file: Path) -> tuple[AskedQuestion, ...]:
@@ -140,20 +148,23 @@ def _question(table: Any, file: Path) -> AskedQuestion:
             "answers, ticks, numbers in bins and questions after an answer are asked by a task: `shuffledp init` "
             "writes one, and `shuffledp collect new` opens it."
         )
-    keys = set(table) - {_TOTAL} if isinstance(table, dict) else set()
-    if keys not in _KEYS or not isinstance(table.get(_TOTAL, False), bool) or not _is_well_typed(table):
+    keys = set(table) - _FLAGS if isinstance(table, dict) else set()
+    if keys not in _KEYS or not _is_well_typed(table):
         raise InvalidParameterError(
             "each [[question]] must have text and answers, texts all of them, or text and the numbers lower and "
-            f"upper, perhaps total = true, and nothing else; one in {file} has not."
+            f"upper, perhaps total = true or whole = true, and nothing else; one in {file} has not."
         )
     ends = (float(table["lower"]), float(table["upper"])) if "lower" in table else None
-    return AskedQuestion(table["text"], tuple(table.get("answers", ())), ends, table.get(_TOTAL, False))
+    flags = {name: table.get(name, False) for name in _FLAGS}
+    return AskedQuestion(table["text"], tuple(table.get("answers", ())), ends, **flags)
 
 
 def _is_well_typed(table: dict[str, Any]) -> bool:
     answers = table.get("answers", [])
     texts: Sequence[Any] = [table["text"], *(answers if isinstance(answers, list) else [None])]
     numbers = [table[key] for key in ("lower", "upper") if key in table]
-    return all(isinstance(each, str) for each in texts) and all(
-        isinstance(each, int | float) and not isinstance(each, bool) for each in numbers
+    return (
+        all(isinstance(each, str) for each in texts)
+        and all(isinstance(each, int | float) and not isinstance(each, bool) for each in numbers)
+        and all(isinstance(table.get(name, False), bool) for name in _FLAGS)
     )

@@ -68,6 +68,8 @@ class SurveyTerms:
                 raise invalid(f"below minimum={self.minimum}, so that somebody is real", fakes=self.fakes)
         if not self.sums and any(each.total for each in self.questions):
             raise invalid("left out without --sum: reports tell a mean or shares", total=True)
+        if not self.sums and any(each.whole for each in self.questions):
+            raise invalid("left out without --sum: reports round numbers to few levels", whole=True)
         if self.sums and not any(each.fits_sum for each in self.questions):
             raise invalid("left out without a number or a question of two answers", sum=self.sums)
         if self.hosts > 1 and not self.sums:
@@ -176,11 +178,12 @@ class SurveyTerms:
             return [f"[{within}randomizer]", f'kind = "{kind}"', f"epsilon0 = {loss!r}", named]
         away = math.floor(_MILLION * (1 - (self.minimum - (self.fakes or 0)) / self.people)) / _MILLION
         dropout = f"dropout_fraction = {away!r}  # who may stay away, and what is made up: it brings no noise"
+        whole = ["integer = true  # whole numbers, of which none is rounded"] if asked.whole else []
         total = ['statistic = "sum"  # of all who answer, and not the mean'] if asked.total else []
         shared = [f"hosts = {self.hosts}", "colluding_hosts = 1  # any one may work with you", 'buffers = "host"']
         several = shared if self.hosts > 1 else []
         head = [f"[{within}protocol]", 'kind = "split-and-mix"', f"epsilon = {loss!r}", named]
-        return [*head, *total, dropout, *several]
+        return [*head, *whole, *total, dropout, *several]
 
 
 def epsilon0_for(people: int, given: float | None, *, alone: str = "") -> float:
