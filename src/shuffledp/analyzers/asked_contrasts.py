@@ -75,7 +75,10 @@ class AskedContrast(Contrast):
         return self._spread(self._errors)[np.ix_(pairs, pairs)]
 
     def variances(self) -> tuple[Floats, Floats | None]:
-        """Variances of the differences to first order: for the people asked, and added by sampling."""
+        """Variances of the differences for the people asked, and further variances by sampling.
+
+        To first order.
+        """
         asked = np.diag(self._spread(self.laws[0]))
         further = None if self.laws[1] is None else np.diag(self._spread(self.laws[1])) - asked
         return np.maximum(asked, 0.0), None if further is None else np.maximum(further, 0.0)

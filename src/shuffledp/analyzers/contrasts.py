@@ -128,7 +128,7 @@ class Contrast:
         return None if both[0] is None or both[1] is None else both[0] + both[1]
 
     def variances(self) -> tuple[Floats, Floats | None]:
-        """Variances of the differences: for the people asked, and added by sampling if known."""
+        """Variances of the differences for the people asked, and further variances by sampling if known."""
         (first, second), (one, other) = self.places, (self.first, self.second)
         asked = one.standard_error[first] ** 2 + other.standard_error[second] ** 2 - 2 * self.randomizing
         drawn = [each.sampling_error for each in (one, other) if each.sampling_error is not None]

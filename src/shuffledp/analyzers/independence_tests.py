@@ -127,9 +127,10 @@ def _merging(table: CrossTable, side: int) -> NDArray[np.int64]:
 
 
 def _likelihood(summary: FrequencySummary, cell: NDArray[np.int64], shape: tuple[int, int]) -> float:
-    """Pearson's statistic of the counts against the independent law of maximum likelihood.
+    """Pearson's statistic of the counts against the best-fitting independent law.
 
-    Merged cells have the noise of all of them; people without an answer are one more value, of any share.
+    The law is fitted by maximum likelihood. Merged cells have the noise of all of them; people without an answer are
+    one more value, of any share.
     """
     p, q, cells = summary.model.p, summary.model.q, shape[0] * shape[1]
     place = np.append(cell.ravel(), np.full(summary.model.domain_size - cell.size, cells, dtype=np.int64))

@@ -90,7 +90,7 @@ class UndecryptableReportError(RemoteProtocolError):
 
 
 class AgreementError(ShuffleDPError, RuntimeError):
-    """Disagreement of the hosts of a sum on whose shares are complete; nothing is released.
+    """Disagreement of a sum's hosts about the people with complete shares; nothing is released.
 
     Hosts that keep their shares back raise it too.
     """

@@ -28,7 +28,10 @@ class PrefixModel(LocalModel):
 
     @property
     def hash_range(self) -> int:
-        """Number of values of a chunk, and so of extensions of a prefix and of values of a report."""
+        """Number of values of a chunk, which equals the number of values of a report.
+
+        It is also the number of extensions of a prefix by one chunk.
+        """
         return 1 << self.prefix_bits
 
     @property

@@ -182,7 +182,7 @@ class ShuffleModel(Described):
 
     @property
     def is_uniform(self) -> bool:
-        """True if every order of all reports is equally likely and their origins are not seen otherwise."""
+        """True if every order of all reports is equally likely, and nothing else shows their origin."""
         return False
 
     @property

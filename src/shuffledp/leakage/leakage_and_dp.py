@@ -77,7 +77,7 @@ def delta_from_vulnerability(vulnerability: "float | Vulnerability", epsilon: fl
 
 
 def _sure_excess(found: Vulnerability, epsilon: float) -> float:
-    """Upper bound on the excess that a release adds to the guess between the two values of `bridge_prior`."""
+    """Upper bound on the excess of a guess after a release, for the two values of `bridge_prior`."""
     if found.kind not in (Kind.EXACT, Kind.UPPER_BOUND):
         raise InvalidParameterError(f"vulnerability must be exact or an upper bound; got one of kind {found.kind}.")
     if not found.counts_right:
@@ -115,10 +115,11 @@ def vulnerability_from_delta(delta: float, epsilon: float) -> float:
 
 
 def delta_of_pair(channel: Channel, first: int, second: int, epsilon: float, *, others: ArrayLike) -> float:
-    """Hockey-stick divergence from the law of the shuffled reports with ``first`` to the law with ``second``.
+    """Hockey-stick divergence of the shuffled reports between two values of one person.
 
-    Exact to about 1e-12, or an upper bound where reports are of too many kinds for `strong_vulnerability` to be exact,
-    and for epsilon above 250 where the others send some report less than once in 10^140 times.
+    It is from the law with ``first`` to the law with ``second``. Exact to about 1e-12, or an upper bound where reports
+    are of too many kinds for `strong_vulnerability` to be exact, and for epsilon above 250 where the others send some
+    report less than once in 10^140 times.
 
     Args:
         channel: the local randomizer of everybody.

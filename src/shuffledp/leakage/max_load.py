@@ -240,7 +240,7 @@ class _Loads:
         return float(thresholds[0] + ((1 - within[:-1]) * steps).sum())
 
     def common_weight(self) -> float:
-        """Expected maximum for weights of 1, by a sum over all m or over fewer nodes.
+        """Expected maximum for weights of 1, by a sum over all loads or over fewer nodes.
 
         Fewer nodes suffice where the terms of the sum are smooth.
         """

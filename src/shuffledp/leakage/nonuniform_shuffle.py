@@ -219,7 +219,7 @@ def _mixture_bound(uniform: Callable[[int], float], size: int, cost: float) -> f
 
 
 def _normal_bound(small: Scores, size: int, cost: float) -> float:
-    """Upper bound on the excess by a normal law for a sum, plus a term of third moments.
+    """Upper bound on the excess by the normal law of a sum, plus an error term of third moments.
 
     The terms of the sum are independent. The correction is the sum of third moments over the variance.
 

@@ -232,7 +232,7 @@ def examine_target(
 
 
 def _of_honest(model: ProtocolModel, found: Vulnerability) -> Vulnerability:
-    """Vulnerability of the honest people, with counts of fake or less hidden people as hypotheses."""
+    """Vulnerability of honest people; hypotheses name the numbers of honest and of least hidden people."""
     least, counted = least_hidden(model), tuple[str, ...]()
     if model.fakes:
         counted = (f"of {model.num_senders:,} people the {model.shuffle.num_honest:,} honest ones alone are counted",)

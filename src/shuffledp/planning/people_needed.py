@@ -133,7 +133,7 @@ def fewest_people(
     level: float = 0.95,
     least: int = 1,
 ) -> tuple[PeopleNeeded, ...]:
-    """Fewest people for each randomizer, at its best local loss within a central loss.
+    """Fewest people for each randomizer, at the best local loss that a central loss allows.
 
     The fewest people first.
 

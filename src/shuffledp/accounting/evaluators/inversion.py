@@ -1,4 +1,4 @@
-"""Bounds on the mean positive part of a sum of many independent copies of a discrete variable.
+"""Bounds on the mean positive part of a sum of n independent copies of a discrete variable.
 
 With G a variable and S the sum of n copies of it, what is wanted is D = E[S_+] / n: by Fourier inversion along a
 vertical line, 1/(2 pi) int E[exp((l + iw) S)] / (l + iw)^2 dw for any l > 0, after adding to S an independent normal
