@@ -91,7 +91,7 @@ class ClosedFormFMT21(Theorem):
         return rounded_up(math.log1p(math.tanh(epsilon0 / 2) * clones))
 
     def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
-        """Delta by the closed form, raised to the smallest delta at which the hypotheses hold."""
+        """Delta by the closed form, or the smallest delta at which the hypotheses hold, if larger."""
         users, epsilon0 = model.num_users, model.local.epsilon0
         least = 4 * math.exp(-users / 16 * math.exp(-epsilon0))
         if epsilon >= epsilon0:
@@ -130,7 +130,7 @@ class ClosedFormFMT23(Theorem):
         return rounded_up(math.log1p(expm1(epsilon0) * clones))
 
     def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
-        """Delta by the closed form, raised to the smallest delta at which the hypotheses hold."""
+        """Delta by the closed form, or the smallest delta at which the hypotheses hold, if larger."""
         users, epsilon0 = model.num_users, model.local.epsilon0
         least = 2 * math.exp(-users / 8 / (exp(epsilon0) + 1))
         if epsilon >= epsilon0:
