@@ -223,7 +223,7 @@ def _check_addresses(**given: str | None) -> None:
 
 
 def _check_walk(collection: "Collection", directory: "Directory") -> None:
-    """Refuse an impossible walk before any file of it is written."""
+    """Refuse an impossible walk before any file of the collection is written."""
     from shuffledp.parties.relay.terms import RelayTerms
 
     _ = RelayTerms(collection=collection, directory=directory).shuffler

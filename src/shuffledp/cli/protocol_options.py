@@ -1,4 +1,4 @@
-"""The options that describe a protocol, and the description that they make."""
+"""The options that describe a protocol, and the protocol that they describe."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields

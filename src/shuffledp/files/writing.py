@@ -341,5 +341,5 @@ def _place(where: Mapping[str, Any]) -> str:
 
 
 def _harmless(text: str) -> str:
-    """Text that spreadsheets take for no formula; it begins with an apostrophe where needed."""
+    """Text that spreadsheets do not take for a formula; it begins with an apostrophe where needed."""
     return f"'{text}" if _FORMULA.match(text) else text

@@ -289,7 +289,7 @@ def _seen_in(label: str, released: Sequence[PrivacyStatement]) -> list[PrivacySt
 
 
 def order_in(statements: Sequence[PrivacyStatement]) -> PrivacyStatement | None:
-    """The promise about the order inside groups; None if there is none, or more than one."""
+    """The promise about the order inside groups; None unless there is exactly one promise."""
     found = [each for each in statements if _groups_of(each) is not None and each.kind.promises]
     return found[0] if len(found) == 1 else None
 

@@ -289,7 +289,7 @@ class Collection(Described):
 
     @property
     def relays(self) -> tuple[str, ...]:
-        """Addresses of the relays, the first one to be tried first; empty without a relay."""
+        """Addresses of the relays, in the order in which devices try them; empty without a relay."""
         return tuple(filter(None, (self.relay, self.second_relay)))
 
     @property

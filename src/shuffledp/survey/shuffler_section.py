@@ -273,7 +273,7 @@ class ShufflerSection(Section):
 
     @abstractmethod
     def could_have_made(self, view: View) -> bool:
-        """Whether the shuffler makes views like this one."""
+        """Whether the shuffler could have made this view."""
 
     @property
     def keywords(self) -> dict[str, Any]:

@@ -138,7 +138,7 @@ class Courier:
         return message
 
     async def _ask(self, host: int, message: Agreeing | None = None) -> HostStanding:
-        """Standing of a host, after a message is handed to it."""
+        """Standing of a host, after the host received a message if one is given."""
         answer = await self._answer(host, Handed.of(message))
         if answer is None:
             return HostStanding()

@@ -38,7 +38,7 @@ def filled(template: str, parts: Mapping[str, str]) -> str:
 
 
 def allowed(source: str) -> str:
-    """Source for a content security policy that allows this script or style alone.
+    """Entry of a content security policy that allows only this script or style.
 
     Example:
         >>> allowed("")

@@ -67,7 +67,7 @@ class Invitation(Described):
         return found
 
     def ready_token(self) -> Token | None:
-        """Ready-made token of the invitation; None where the issuer will sign one.
+        """Ready-made token of the invitation; None if the issuer will sign a token.
 
         Raises:
             MalformedMessageError: if the text is no token.

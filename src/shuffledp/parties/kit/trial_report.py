@@ -135,7 +135,7 @@ def _count_file(collection: Collection, folder: Path) -> Path:
 
 
 def send_test(collection: Collection, client: httpx.Client, *, token: str = "") -> ReportError | None:
-    """Reason for which the shuffler refused a test report; None if the report is stored.
+    """Reason why the shuffler refused a test report; None if the report is stored.
 
     Raises:
         RemoteProtocolError: if the shuffler does not answer in time, or breaks the protocol.

@@ -51,7 +51,7 @@ def write_invitations(
 
 
 def write_again(folder: Path, collection: Collection, invitations: Path, *, absent: frozenset[bytes] | None) -> int:
-    """Write invitations again as reminders into an empty folder; returns how many.
+    """Write invitations again as reminders into an empty folder; return the number of reminders.
 
     Args:
         folder: empty folder.

@@ -76,7 +76,7 @@ class MixClient:
         return found
 
     def issuer_key(self) -> PublishedKey:
-        """Fresh key by which the mix will sign the tokens of one collection of this registrant.
+        """Fresh key by which the mix will sign the tokens of one of this registrant's collections.
 
         Raises:
             RemoteProtocolError: if the mix refuses; the error names the reason.

@@ -131,7 +131,7 @@ class Directory(Described):
         return tuple(each for each in self.entries if each.name not in gone)
 
     def check_bound_by(self, collection: Collection) -> None:
-        """Refuse a directory other than the one that the collection names.
+        """Refuse a directory that differs from the directory named in the collection.
 
         Raises:
             InvalidParameterError: if the digest or the operator differs from the collection's.

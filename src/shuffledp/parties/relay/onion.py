@@ -34,7 +34,7 @@ LAYER_BYTES = _PLACE_BYTES + _KEM.enc_length + TAG_BYTES
 
 
 def drawn_route(rounds: Sequence[Round], owner: int, source: RandomSource) -> tuple[int, ...]:
-    """Holders of a report after each round, each drawn given the holder before, as in `sample_walks`."""
+    """Holders of a report after all rounds, each drawn given the previous holder, as in `sample_walks`."""
     route = [owner]
     for each in rounds:
         route.append(int(sample_walks(each, 1, starts=route[-1:], source=source).positions[0]))

@@ -124,7 +124,7 @@ def write_relay_release(
     watch: Watch = NOBODY,
     force: bool = False,
 ) -> tuple[Outcome, Document]:
-    """Outcome and page of the release that is opened from hand-ins and written into a folder.
+    """Write the release of the hand-ins into a folder; return the outcome and its page.
 
     If no release is possible, the folder gets a statement without estimates, on the loss of each report by itself.
 

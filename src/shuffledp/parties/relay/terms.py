@@ -156,7 +156,7 @@ class RelayTerms:
         return self.report_bytes + layers * LAYER_BYTES
 
     def contacts(self, person: int, stage: int) -> tuple[int, ...]:
-        """Contacts of a member in the set-up or a round, for letters out and in; ascending."""
+        """Contacts of a member in the set-up or a round, for letters in both directions; ascending."""
         if stage == 0:
             cycle = self.rounds[: self.ways.num_rounds if isinstance(self.ways, Overlay) else 1]
             return tuple(sorted({each for walked in cycle for each in _neighbors(walked, person)}))

@@ -109,7 +109,7 @@ class BatchStore(Database):
         return [*found.values()]
 
     def count_before(self, collection_id: bytes, number: int) -> int:
-        """Number of batches of a collection, over all columns, with a number below this one."""
+        """Number of batches of a collection, over all columns, with numbers below ``number``."""
         return int(
             self.rows("SELECT count(*) FROM batches WHERE collection = ? AND number < ?", collection_id, number)[0][0]
         )
@@ -178,7 +178,7 @@ class BatchStore(Database):
             )
 
     def _last(self, collection_id: bytes) -> list[BatchManifest]:
-        """Manifests of the empty last batches of a collection's columns, so far as they have come."""
+        """Manifests of the empty last batches received so far for a collection's columns."""
         rows = self.rows("SELECT manifest FROM batches WHERE collection = ?", collection_id)
         return [each for each in (_decoded(row) for (row,) in rows) if not each.num_reports]
 

@@ -68,7 +68,7 @@ OTHER_KEY = (ReportError.OUTDATED_CONFIG, ReportError.HPKE_UNKNOWN_CONFIG_ID)
 
 
 def new_client(*, certificates: Path | None = None, to: Collection | None = None) -> httpx.Client:
-    """HTTP client that follows no redirects, and uses the collection's relay, if any.
+    """HTTP client that follows no redirects, and uses the collection's relay if there is one.
 
     Args:
         certificates: file of trusted certificates, in place of the system's.

@@ -19,7 +19,7 @@ _SECONDS = httpx.Timeout(60.0)  # for each part; an unreachable analyzer is dete
 
 
 class Forwarder:
-    """Sender of a collection's batches, in order, at least once each; the analyzer takes each once.
+    """Sender of a collection's batches in order, each at least once, to an analyzer that drops repeats.
 
     Args:
         at_shuffler: collection whose batches are sent.

@@ -66,7 +66,7 @@ class ReportQueue(GroupCommit[Sequence[Row], ReportError | Count]):
         return await super().do(counting)
 
     async def drain(self) -> None:
-        """Refuse further submissions, and wait until all accepted ones are on the disk."""
+        """Refuse further submissions, and wait until all accepted submissions are on the disk."""
         self._stopped = True
         await super().drain()
 

@@ -83,7 +83,7 @@ class _NotNew(Exception):  # noqa: N818  not an error: ends a transaction
 
 
 class ReportStore(Database):
-    """Store of one collection at a shuffler: waiting reports, batches on their way, and counts only.
+    """Store of one collection at a shuffler: waiting reports, batches on their way, and counts.
 
     Each method returns after its change is on the disk; deleted data become zeros.
 
@@ -178,7 +178,7 @@ class ReportStore(Database):
         return False
 
     def _store_some(self, given: Sequence[_Given]) -> list[ReportError | Count]:
-        """Outcome of each submission, after the new ones are stored."""
+        """Outcome of each submission, after the new submissions are stored."""
         results: list[ReportError | Count] = [Count.STORED] * len(given)
         with self.transaction():
             left, several = self._left, range(len(given))
@@ -364,7 +364,7 @@ class ReportStore(Database):
         self._destroy("")
 
     def _destroy(self, which: str, *values: int) -> None:
-        """Destroy the batches on their way that a condition chooses."""
+        """Destroy the batches on their way that meet a condition."""
         with self.transaction():
             for table in ("parts", "outbox"):
                 self.run(f"DELETE FROM {table} {which}", *values)  # noqa: S608  one of ours

@@ -84,7 +84,7 @@ class Reveal(Message):
     signature: Signature
 
     def check(self) -> None:
-        """Refuse digests of another length, out of order, or twice."""
+        """Refuse digests of a wrong length, out of order, or repeated."""
         several = self.sets
         if len(self.digests) % DIGEST_BYTES or any(a >= b for a, b in pairwise(several)):
             raise invalid(f"of {DIGEST_BYTES} bytes each, ascending", digests=f"{len(self.digests)} bytes")

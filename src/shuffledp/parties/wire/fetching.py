@@ -37,7 +37,7 @@ class FetchRequest(Message):
     signature: Annotated[bytes, Fixed(SIGNATURE_BYTES)]
 
     def check(self) -> None:
-        """Refuse a digest of another length."""
+        """Refuse a digest of a wrong length."""
         if len(self.taken) not in (0, DIGEST_BYTES):
             raise invalid(f"0 or {DIGEST_BYTES} bytes", taken=f"{len(self.taken)} bytes")
 

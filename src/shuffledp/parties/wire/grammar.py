@@ -62,7 +62,7 @@ class HpkeConfig(Message):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class HpkeConfigList(Message):
-    """Public keys of the analyzer, the preferred one first; all ids differ."""
+    """Public keys of the analyzer, the preferred key first; all ids differ."""
 
     configs: Annotated[tuple[HpkeConfig, ...], Sequence(2, HpkeConfig, least=1)]
 

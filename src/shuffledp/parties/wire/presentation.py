@@ -154,7 +154,7 @@ class Nested(Part):
         return value.encode()
 
     def read(self, data: bytes, at: int, end: int) -> "tuple[Message, int]":
-        """Message that begins at ``at``, and the position behind it."""
+        """Message that begins at ``at``, and the position after the message."""
         return self.kind.read(data, at, end)
 
 
@@ -203,7 +203,7 @@ class Message:
 
     @classmethod
     def read(cls, data: bytes, at: int, end: int) -> tuple[Self, int]:
-        """Message that begins at ``at``, and the position behind it; errors as in `decode`."""
+        """Message that begins at ``at``, and the position after the message; errors as in `decode`."""
         message = cls.__new__(cls)
         for name, part in cls._parts:
             value, at = part.read(data, at, end)
@@ -227,7 +227,7 @@ def _joined(several: tuple[Message, ...]) -> bytes:
 
 
 def _stop(at: int, length: int, end: int) -> int:
-    """Position behind the next ``length`` bytes; refused beyond ``end``."""
+    """Position after the next ``length`` bytes; refused beyond ``end``."""
     if at + length > end:
         raise MalformedMessageError(f"a message must hold all of its parts; {at + length - end} bytes are missing.")
     return at + length

@@ -129,7 +129,7 @@ class Ledger:
 
     @property
     def is_exceeded(self) -> bool:
-        """Whether releases made elsewhere cost more than the budget, so that the cap holds no more."""
+        """Whether releases made elsewhere cost more than the budget, so that the cap no longer holds."""
         return not self.total().fits(self.budget)
 
     @property

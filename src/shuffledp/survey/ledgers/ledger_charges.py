@@ -78,7 +78,7 @@ def charge_of_models(models: Sequence[ProtocolModel], remainder: float) -> Charg
 
 
 def read_release(path: Path) -> EarlierRelease:
-    """Release of a ``statement.json``, refused with the ledger's words if it cannot be believed.
+    """Release of a ``statement.json``; refused if the file cannot be believed.
 
     Raises:
         InvalidParameterError: if the file is none of a release, is withdrawn or seeded, or states less than it loses.

@@ -86,7 +86,7 @@ class NumberInBins(Ranged, CategoryQuestion):
         return edges[0], edges[-1]
 
     def page_fields(self, columns: Sequence[str]) -> list[dict[str, Any]]:
-        """Field for a number in the range, which becomes the number of its bin."""
+        """Field for a number in the range, which the page turns into the number of a bin."""
         (field,) = super(NumberInBins, self).page_fields(columns)
         return [{**field, "edges": list(self.divided().edges)}]
 

@@ -28,7 +28,7 @@ class UnitVector(MeanQuestion):
         self.randomizer()
 
     def read(self, answers: AnswerColumns) -> Read:
-        """Vectors of length 1; one with NaN does not fit."""
+        """Vectors of length 1; a vector with NaN does not fit."""
 
         def fits(vectors: NDArray[np.float64]) -> NDArray[np.bool_]:
             found: NDArray[np.bool_] = np.abs(np.sqrt(np.einsum("ij,ij->i", vectors, vectors)) - 1) <= NORM_TOLERANCE
