@@ -186,7 +186,7 @@ def _ratio(sums: FrequencySums, parts: Floats, wholes: Floats, level: float) -> 
     """
     ratios = sums.values(parts) / np.maximum(sums.values(wholes), _LEAST_ROW)
     if _nearly_normal(sums, parts, wholes):
-        return _kept_within(0.0, 1.0, ratios, _fieller(sums, parts, wholes, level))
+        return _kept_within(0.0, ratios, _fieller(sums, parts, wholes, level))
     shares, (low, high) = np.clip(ratios, 0.0, 1.0), _bonferroni(sums, parts, wholes, level)
     return shares, np.stack([np.minimum(low, shares), np.maximum(high, shares)], axis=1)
 
@@ -226,15 +226,15 @@ def _bonferroni(sums: FrequencySums, parts: Floats, wholes: Floats, level: float
     return low, 1 - least_rest / np.maximum(most + least_rest, _LEAST_ROW)
 
 
-def _kept_within(least: float, most: float, estimates: Floats, ends: Floats) -> tuple[Floats, Floats]:
-    """Estimates clipped to the possible range, with intervals extended to contain the clipped estimates.
+def _kept_within(least: float, estimates: Floats, ends: Floats) -> tuple[Floats, Floats]:
+    """Estimates clipped to the possible range up to 1, with intervals extended to contain the clipped estimates.
 
     An interval beyond all possible values, which happens now and then, does not become a single point at their end.
     """
-    kept = np.clip(estimates, least, most)
+    kept = np.clip(estimates, least, 1.0)
     moved = ends + (kept - estimates)[..., None]
     low, high = np.minimum(ends, moved)[..., 0], np.maximum(ends, moved)[..., 1]
-    low, high = np.minimum(np.clip(low, least, most), kept), np.maximum(np.clip(high, least, most), kept)
+    low, high = np.minimum(np.clip(low, least, 1.0), kept), np.maximum(np.clip(high, least, 1.0), kept)
     return kept, np.stack([low, high], axis=-1)
 
 
@@ -272,5 +272,5 @@ def _difference(
     step = sum(float(grid[1] - grid[0]) for grid in grids)
     around = np.array([float(tried.min()) - step, float(tried.max()) + step])
     (over, under), (all_over, all_under) = sums.values(parts), sums.values(wholes)
-    _, (low, high) = _kept_within(-1.0, 1.0, over / all_over - under / all_under, around)
+    _, (low, high) = _kept_within(-1.0, over / all_over - under / all_under, around)
     return difference, min(float(low), difference), max(float(high), difference)

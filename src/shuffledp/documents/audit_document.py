@@ -1,9 +1,9 @@
 """Result of an audit in words: each claim with its verdict, and pictures of the attacks."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from shuffledp.attacks import AuditReport, Finding, Mode, Verdict
 from shuffledp.attacks.findings import outcome_of
@@ -176,12 +176,8 @@ def _on_terminal(column: ColumnAudit, confidence: float) -> Iterable[Text]:
         yield from _verdict(_short(finding, confidence), finding)
     if column.leakage is not None:
         yield from _verdict(_guessed(column.leakage, confidence), column.leakage)
-    if column.tracers is not None:
-        yield from _verdict(_traced(column.tracers), column.tracers)
-    if column.household is not None:
-        yield from _verdict(_named(column.household), column.household)
-    if column.common is not None:
-        yield from _verdict(_in_common(column.common), column.common)
+    for words, found in _successes(column):
+        yield from _verdict(_succeeded(words, found), found)
 
 
 def _verdict(short: tuple[str, str], finding: Any) -> Iterable[Text]:
@@ -236,9 +232,7 @@ def _claims(column: ColumnAudit) -> Table:
     rows = (
         *map(_row, column.report.findings),
         *(() if column.leakage is None else (_leakage_row(column.leakage),)),
-        *(() if column.tracers is None else (_tracers_row(column.tracers),)),
-        *(() if column.household is None else (_household_row(column.household),)),
-        *(() if column.common is None else (_common_row(column.common),)),
+        *(_success_row(words, found) for words, found in _successes(column)),
     )
     heads = tuple(map(Column, ("Guarantee", "Claimed", "Shown")))
     caption = "What is claimed, and what the strongest attack shows"
@@ -257,54 +251,69 @@ def _row(finding: Finding) -> tuple[Cell, ...]:
     return guarantee, claim, _shown(finding, shown, evidence.told(finding.symbol) if evidence else "")
 
 
-def _traced(found: Any) -> tuple[str, str]:
-    """Claimed chance of recognizing an order, and the limits by tracers (reports that can be followed)."""
+class _Words(NamedTuple):
+    """Words on an attack whose chance of success a claim bounds.
+
+    Args:
+        success: what the attack succeeds in.
+        attack: its name.
+        guarantee: the claim's first cell in the table.
+        note: what the claimed chance is about.
+        shown: sentence on the successes that were seen.
+    """
+
+    success: str
+    attack: str
+    guarantee: Cell
+    note: str
+    shown: Callable[[Any], str]
+
+
+# By the part of an audit that holds the attack's result.
+_SUCCESSES = {
+    "tracers": _Words(
+        success="telling an order",
+        attack="tracers",
+        guarantee=Cell(text="orders", note="the loss profile of one group", code=True),
+        note="of telling two orders apart",
+        shown=lambda found: f"Tracers told the order in {found.measured}.",
+    ),
+    "household": _Words(
+        success="finding a household",
+        attack="naming",
+        guarantee=Cell(text="household", note="slots of people together", code=True),
+        note="of naming more than half",
+        shown=lambda found: f"The attack named {found.at_least} or more of {len(found.targets)} in {found.measured}.",
+    ),
+    "common": _Words(
+        success="guessing a common answer",
+        attack="guessing",
+        guarantee=Cell(text="household", note="one answer in common", code=True),
+        note="of guessing right between two",
+        shown=lambda found: f"The attack guessed what {len(found.people)} had in common in {found.measured}.",
+    ),
+}
+
+
+def _successes(column: ColumnAudit) -> Iterable[tuple[_Words, Any]]:
+    """Words and result of each attack that was played and whose chance of success a claim bounds."""
+    found = ((words, getattr(column, part)) for part, words in _SUCCESSES.items())
+    return ((words, result) for words, result in found if result is not None)
+
+
+def _succeeded(words: _Words, found: Any) -> tuple[str, str]:
+    """Claimed chance of success, and the limits that the attack shows."""
     least, most = (f"{limit:.3f}" for limit in found.success_limits)
-    claimed = in_digits(found.claimed, "at most", digits=3)
-    return f"claimed chance of telling an order <= {claimed}", f"tracers: {least} to {most}{_could_not(found)}"
+    weak = ", which could not refute it" * (found.verdict is Verdict.NOT_AUDITED)
+    claimed = f"claimed chance of {words.success} <= {in_digits(found.claimed, 'at most', digits=3)}"
+    return claimed, f"{words.attack}: {least} to {most}{weak}"
 
 
-def _could_not(found: Any) -> str:
-    """Remark that a test ran but could not have refuted its claim; "" for any other test."""
-    return ", which could not refute it" * (found.verdict is Verdict.NOT_AUDITED)
-
-
-def _tracers_row(found: Any) -> tuple[Cell, ...]:
-    """Table row of the claim about telling orders, with the result of tracers."""
-    claim = Cell(text=f"chance at most {number(found.claimed, 'at most')}", note="of telling two orders apart")
+def _success_row(words: _Words, found: Any) -> tuple[Cell, ...]:
+    """Table row of a claim about a chance of success, with the attack's result."""
+    claim = Cell(text=f"chance at most {number(found.claimed, 'at most')}", note=words.note)
     shown = f"chance at least {number(found.success_limits[0], 'at least')}"
-    note = f"Tracers told the order in {found.measured}."
-    return Cell(text="orders", note="the loss profile of one group", code=True), claim, _shown(found, shown, note)
-
-
-def _named(found: Any) -> tuple[str, str]:
-    """Claimed chance of finding a household, and the limits that the attack shows."""
-    claimed = f"claimed chance of finding a household <= {in_digits(found.claimed, 'at most', digits=3)}"
-    least, most = (f"{limit:.3f}" for limit in found.success_limits)
-    return claimed, f"naming: {least} to {most}{_could_not(found)}"
-
-
-def _household_row(found: Any) -> tuple[Cell, ...]:
-    """Table row of the claim about finding a household, with the attack's result."""
-    claim = Cell(text=f"chance at most {number(found.claimed, 'at most')}", note="of naming more than half")
-    shown = f"chance at least {number(found.success_limits[0], 'at least')}"
-    note = f"The attack named {found.at_least} or more of {len(found.targets)} in {found.measured}."
-    return Cell(text="household", note="slots of people together", code=True), claim, _shown(found, shown, note)
-
-
-def _in_common(found: Any) -> tuple[str, str]:
-    """Claimed chance of guessing a household's common answer, and the limits that the attack shows."""
-    claimed = f"claimed chance of guessing a common answer <= {in_digits(found.claimed, 'at most', digits=3)}"
-    least, most = (f"{limit:.3f}" for limit in found.success_limits)
-    return claimed, f"guessing: {least} to {most}{_could_not(found)}"
-
-
-def _common_row(found: Any) -> tuple[Cell, ...]:
-    """Table row of the claim about guessing a household's common answer, with the attack's result."""
-    claim = Cell(text=f"chance at most {number(found.claimed, 'at most')}", note="of guessing right between two")
-    shown = f"chance at least {number(found.success_limits[0], 'at least')}"
-    note = f"The attack guessed what {len(found.people)} had in common in {found.measured}."
-    return Cell(text="household", note="one answer in common", code=True), claim, _shown(found, shown, note)
+    return words.guarantee, claim, _shown(found, shown, words.shown(found))
 
 
 def _leakage_row(finding: LeakageFinding) -> tuple[Cell, ...]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from shuffledp.core.flow import Reports, Shuffler, View
 from shuffledp.core.table import Table
-from shuffledp.files.reading import NOBODY, Watch
+from shuffledp.files.reading import NOBODY
 from shuffledp.files.releases import ReceivedView, release_received
 from shuffledp.files.shuffling import shuffler_for
 from shuffledp.protocols.family import families
@@ -43,7 +43,6 @@ def release_collected(
     provenance: Provenance,
     *,
     earlier: Sequence[Path] = (),
-    watch: Watch = NOBODY,
 ) -> Outcome:
     """Release of a collection from its batches, as `shuffledp analyze` makes a release from a view.
 
@@ -56,7 +55,6 @@ def release_collected(
         folder: an empty one, which is filled.
         provenance: the shuffler and the analyst by name, and whom else people must trust.
         earlier: the ``statement.json`` of earlier releases about the same people that the task names.
-        watch: told how far it is.
 
     Raises:
         InvalidParameterError: if ``earlier`` is not as the task says.
@@ -69,7 +67,7 @@ def release_collected(
         return ReceivedView(view=view, shuffler=shuffler, collected=collected[column.value], made_up=made_up)
 
     releases = read_earlier(task, earlier)
-    return release_received(task, received, folder, provenance, earlier=releases, beside=folder, watch=watch)
+    return release_received(task, received, folder, provenance, earlier=releases, beside=folder, watch=NOBODY)
 
 
 def _view(column: Column, batches: Sequence[DecodedBatch]) -> tuple[View, Shuffler]:

@@ -87,14 +87,12 @@ def least_difference_of_options(
     model: FrequencyModel | TicksModel,
     people: int,
     *,
-    base: float = BASE,
-    power: float = POWER,
     comparisons: int = 1,
     level: float = 0.95,
 ) -> float | None:
     """Least difference D between two options of one question that a test finds.
 
-    Their shares are ``base`` + D/2 and ``base`` - D/2, and their errors go together as the randomizer makes them. Two
+    Their shares are ``BASE`` + D/2 and ``BASE`` - D/2, and their errors go together as the randomizer makes them. Two
     categories, which are 1 together, have the base 1/2. Of ticks in columns it is about the people asked, of all others
     about a population. Arguments are as for `least_difference`.
 
@@ -105,8 +103,8 @@ def least_difference_of_options(
         0.124
     """
     validate.integer_at_least(1, people=people)
-    _check(base=base, power=power, comparisons=comparisons, level=level)
-    middle = 0.5 if isinstance(model, FrequencyModel) and model.domain_size == 2 else base
+    _check(base=BASE, power=POWER, comparisons=comparisons, level=level)
+    middle = 0.5 if isinstance(model, FrequencyModel) and model.domain_size == 2 else BASE
 
     def variance(apart: float) -> float:
         shares = middle + apart / 2, middle - apart / 2
@@ -115,21 +113,21 @@ def least_difference_of_options(
             return sum(each(model, share) for share in shares) / people
         return _of_categories(model, shares, people)
 
-    return _solved(variance, 2 * min(middle, 1 - middle), _quantiles(power, comparisons, level))
+    return _solved(variance, 2 * min(middle, 1 - middle), _quantiles(POWER, comparisons, level))
 
 
-def least_change(standard_error: float, *, power: float = POWER, comparisons: int = 1, level: float = 0.95) -> float:
+def least_change(standard_error: float, *, level: float = 0.95) -> float:
     """Least difference from 0 that a test finds at a given standard error.
 
-    The other arguments are as for `least_difference`.
+    It is found with the usual power, ``POWER``, at the confidence ``level``.
 
     Example:
         >>> round(least_change(0.01), 3)
         0.028
     """
     validate.positive(standard_error=standard_error)
-    _check(base=BASE, power=power, comparisons=comparisons, level=level)
-    return _quantiles(power, comparisons, level) * standard_error
+    validate.open_probability(level=level)
+    return _quantiles(POWER, 1, level) * standard_error
 
 
 def share_variance(model: FrequencyModel | TicksModel, share: float) -> float:

@@ -139,7 +139,6 @@ def test_a_household_is_found_no_more_often_than_from_its_groups_loss_alone_when
     assert household_each(sort, 1, 2.0)[2000] == pytest.approx(0.205, abs=0.02)
     assert household_each(sort, 3, 2.0)[2000] == pytest.approx(0.283, abs=0.03)
     assert household_each(sort, 5, 2.0)[2000] == pytest.approx(0.391, abs=0.04)
-    assert household_each(sort, 3, 2.0, at_least=3)[2000] == pytest.approx(0.022, abs=0.01)
     gaussian = NoisySortShuffler(groups=PEOPLE, alpha=4.0, noise="gaussian", delta=1e-6)
     assert household_each(gaussian, 3, 2.0) is None
 

@@ -38,7 +38,7 @@ _HERE: dict[CurveAxis, Callable[[float], str]] = {
 }
 
 
-def bounds_chart(curves: Curves, *, name: str, who: str, withdrawn: bool = False, releases: int = 1) -> Chart:
+def bounds_chart(curves: Curves, *, name: str, who: str, releases: int = 1) -> Chart:
     """Chart of the statement (thick curve), of theorems (thin curves), and of bounds on the best possible epsilon.
 
     ``who`` is what the dot is, such as "this task"; ``releases`` are what the promise beside the chart is about, which
@@ -49,8 +49,6 @@ def bounds_chart(curves: Curves, *, name: str, who: str, withdrawn: bool = False
         caption.append("Dashed: the best lower bound; the exact value lies in the shaded band.")
     if any(np.isfinite(_weaker(curves, curve)).any() for curve in curves.drawn if curve.is_lower):
         caption.append("Dotted: weaker lower bounds.")
-    if withdrawn:
-        caption.append(WITHDRAWN)
     if releases > 1:
         caption.append(f"All of this is about one release; the promise above is about {releases}.")
     return Chart(
@@ -61,7 +59,7 @@ def bounds_chart(curves: Curves, *, name: str, who: str, withdrawn: bool = False
             f"numbers at {_HERE[curves.along](curves.here)} are in the table below."
         ),
         caption=" ".join(caption),
-        panels=(_panel(curves, who, withdrawn=withdrawn),),
+        panels=(_panel(curves, who),),
     )
 
 

@@ -18,7 +18,7 @@ from shuffledp.protocols.d_sigma.laws.common_answers import common_answer_epsilo
 from shuffledp.protocols.d_sigma.laws.naming_tails import naming_tail
 from shuffledp.protocols.d_sigma.shufflers.noisy_sort import NoisySortShuffler
 from shuffledp.protocols.d_sigma.shufflers.reference_order import SlotShuffler, window_sizes
-from shuffledp.protocols.d_sigma.shufflers.swap_geometry import named_with_at_most
+from shuffledp.protocols.d_sigma.shufflers.swap_geometry import SwapGeometry, named_with_at_most
 
 _MOST_APART = 12.0  # in units of Gaussian noise: people further apart hide nobody
 _STEPS_APART = 240
@@ -65,9 +65,8 @@ def central_each(shuffler: SlotShuffler, uniform: Callable[[int], float], epsilo
     """
     prepared = shuffler.prepare()
     found = np.full(prepared.order.size, float(epsilon0))
-    try:
-        geometry = shuffler.swap_geometry()
-    except UnsupportedModelError:
+    geometry = _finite_geometry(shuffler)
+    if geometry is None:
         return found
     for size in window_sizes(int(np.diff(prepared.starts).max())):
         if size > 1 and (own := uniform(size)) < epsilon0:
@@ -143,12 +142,19 @@ def _within(at: Floats, edges: Floats) -> NDArray[np.int32]:
     return found
 
 
-def household_each(
-    shuffler: SlotShuffler, targets: int, epsilon0: float, *, at_least: int | None = None
-) -> Floats | None:
-    """Largest chance of finding most slots of k neighbors, for each rank; None if no swap cost is finite.
+def _finite_geometry(shuffler: SlotShuffler) -> SwapGeometry | None:
+    """Swap costs of a shuffler near an order; None if they are not finite, as with Gaussian noise."""
+    try:
+        return shuffler.swap_geometry()
+    except UnsupportedModelError:
+        return None
 
-    Most are more than half, or ``at_least``.
+
+def household_each(shuffler: SlotShuffler, targets: int, epsilon0: float) -> Floats | None:
+    """Largest chance of finding over half the slots of k neighbors, for each rank; None if no swap cost is finite.
+
+    It is the bound of `household_chances` for neighbors, quick enough for a search over many shuffles: costs are
+    rounded up, and no group's own loss is looked at, so it may be larger.
 
     The k people stand together in the order, and hide among the people of the best window around them: exchanging two
     people of a window costs 2 epsilon0 and the window's swap cost, and so the number of slots found is at most
@@ -158,17 +164,15 @@ def household_each(
         shuffler: what shuffles.
         targets: k, 1 or more; the attacker names k slots.
         epsilon0: local loss of the one pure randomizer of everybody.
-        at_least: how many of the k must be found; None is more than half.
 
     Returns:
         Shape (people,), along the reference order; None where exchanges have no finite cost, as with Gaussian noise.
     """
     prepared = shuffler.prepare()
-    try:
-        geometry = shuffler.swap_geometry()
-    except UnsupportedModelError:
+    geometry = _finite_geometry(shuffler)
+    if geometry is None:
         return None
-    wanted = targets // 2 + 1 if at_least is None else at_least
+    wanted = targets // 2 + 1
     found = np.ones(prepared.order.size)  # of the k people from each rank on
     for size in window_sizes(int(np.diff(prepared.starts).max())):
         if size < max(2, targets):
@@ -206,9 +210,8 @@ def common_each(shuffler: SlotShuffler, targets: int, epsilon0: float, delta: fl
         Shape (people,), along the reference order; None where exchanges have no finite cost, as with Gaussian noise.
     """
     prepared = shuffler.prepare()
-    try:
-        geometry = shuffler.swap_geometry()
-    except UnsupportedModelError:
+    geometry = _finite_geometry(shuffler)
+    if geometry is None:
         return None
     found = np.full(prepared.order.size, targets * float(epsilon0))
     blocks = np.unique(np.diff(prepared.starts))

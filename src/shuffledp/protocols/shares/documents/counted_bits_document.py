@@ -25,6 +25,14 @@ class SumPlanDocument(ColumnPlanDocument):
         """Epsilon that the task requires."""
         return cast(ProtocolSection, self.column.column.randomizer).epsilon
 
+    @property
+    def relation(self) -> str:
+        """Words before the expected error that mark it as an upper bound.
+
+        It is a bound since the error of rounding depends on the values.
+        """
+        return "at most"
+
     def limits(self, expected: int) -> str:
         """Sentence on the fewest people who make enough noise, and on the most people who may answer.
 
@@ -63,14 +71,6 @@ class CountedBitsPlanDocument(SumPlanDocument):
     def protocol(self) -> CountedBitsPlan:
         """Bits and errors of the protocol."""
         return cast(CountedBitsPlan, self.column.of_question)
-
-    @property
-    def relation(self) -> str:
-        """Words before the expected error that mark it as an upper bound.
-
-        It is a bound since the error of rounding depends on the values.
-        """
-        return "at most"
 
     @property
     def message(self) -> str:

@@ -21,14 +21,6 @@ class VectorSumPlanDocument(SumPlanDocument):
         return cast(VectorSumPlan, self.column.of_question)
 
     @property
-    def relation(self) -> str:
-        """Words before the expected error that mark it as an upper bound.
-
-        It is a bound since the error of rounding depends on the values.
-        """
-        return "at most"
-
-    @property
     def message(self) -> str:
         """One person's messages and bytes, in words."""
         plan = self.protocol

@@ -49,22 +49,6 @@ def shifted_binomial_delta(coins: int, shift: int, epsilon: float) -> float:
     return min(1.0, max(above - math.exp(epsilon + math.log(below)), 0.0) + math.ulp(0.0))
 
 
-def fewest_coins(shift: int, epsilon: float, delta: float) -> int:
-    """Fewest fair coins for an (epsilon, delta)-private sum, if one answer moves it by ``shift``.
-
-    Example:
-        >>> fewest_coins(4, 1.0, 1e-6), fewest_coins(12, 1.0, 1e-6)
-        (1151, 10289)
-    """
-    low, high = 0, 1
-    while shifted_binomial_delta(high, shift, epsilon) > delta:
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if shifted_binomial_delta(middle, shift, epsilon) <= delta else (middle, high)
-    return high
-
-
 def _largest_difference(coins: int, shift: int, epsilon: float) -> int:
     """Smallest count that is over exp(epsilon) times as likely with the shift as without the shift.
 
