@@ -93,13 +93,19 @@ def _say_next(kit: Path) -> None:
     if missing := missing_keys(kit):
         typer.echo(f"Next: shuffledp kit add {kit} ROLE.key.pub, for {', '.join(missing)}.")
         return
-    main = parties_of(kit).main
+    parties = parties_of(kit)
+    main = parties.main
     if main == "post-office":
         typer.echo(
             f"Before: shuffledp relay directory MEMBER.key.pub ... --key operator.key --output "
             f"{kit / main / 'members.directory'}"
         )
     typer.echo(f"Next: {collect_command(kit)}")
+    if set(parties.hosts) == {"mix"}:
+        typer.echo(
+            "Or a sum over several institutions, each with a kit of its own: --sum and, once for each, "
+            f"--mix {parties.url(main)} --code CODE, in place of --kit."
+        )
     if main != "mix":
         typer.echo(f"Then: shuffledp kit add {kit} {kit / 'survey.collection'}")
 

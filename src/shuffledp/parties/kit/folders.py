@@ -122,7 +122,9 @@ def _steps_of_mix() -> list[str]:
         f"`systemctl daemon-reload && systemctl enable --now {unit}`",
         _CADDY,
         _NGINX,
-        f"A code for whoever may ask, as the user whose folder the state is: {beside} --new-code`.",
+        f"A code for whoever may ask, as the user whose folder the state is: {beside} --new-code`. "
+        "Who asks for a sum over several institutions, each set up like this, names all: `--mix URL --code CODE` once "
+        "for each.",
     ]
 
 
