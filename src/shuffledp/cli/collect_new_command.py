@@ -130,7 +130,10 @@ def _reached(at: MixOptions, services: ServiceOptions) -> AbstractContextManager
 
 
 def _refusals(made: "Collection", mixes: "Mixes", output: Path) -> list[RemoteProtocolError]:
-    """Error of a mix that refuses what others have, with what stands and how the analyst takes it back; else none."""
+    """Register a collection; return the error of a mix that refused after other mixes had accepted.
+
+    It says where the collection stands, and how the analyst takes it back.
+    """
     from shuffledp.documents.words import listed
 
     have: list[MixClient] = []

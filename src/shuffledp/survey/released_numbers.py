@@ -238,5 +238,5 @@ def _typed(estimate: Estimate, tables: Mapping[str, Estimate], analyzer: Any, mo
 
 
 def _own(estimate: Estimate) -> dict[str, Any]:
-    """Fields of an estimate that estimates of all kinds have."""
+    """Fields of an estimate that are common to all kinds of estimates."""
     return {each.name: getattr(estimate, each.name) for each in fields(Estimate)}

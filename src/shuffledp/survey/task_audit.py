@@ -126,7 +126,7 @@ class TaskAudit(Shown):
 
     @property
     def audited(self) -> bool:
-        """Whether the audit has a result: some claim was refuted, or was not refuted by enough trials."""
+        """Whether the audit is conclusive: a claim was refuted, or enough trials failed to refute a claim."""
         return self.refuted or self.verdicts[Verdict.CONSISTENT] > self.weak
 
     @property

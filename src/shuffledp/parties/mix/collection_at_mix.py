@@ -97,7 +97,7 @@ class CollectionAtMix:
 
     @property
     def is_at_work(self) -> bool:
-        """Whether the collection takes answers in, or has some to hand over; not once all have been destroyed."""
+        """Whether the collection takes answers in or may hand some over; False once all are destroyed."""
         return self._at_shuffler is not None and self._at_shuffler.status[0] is not Phase.DESTROYED
 
     @property

@@ -77,14 +77,14 @@ def _asks_nothing(content: bytes) -> bool:
 
 
 class _Static(HTMLParser):
-    """Reader of a page that finds out whether it is static."""
+    """Parser of a page that checks whether the page is static."""
 
     def __init__(self) -> None:
         super().__init__()
         self.is_static = True
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Look at an element, and at what it runs or where it leads."""
+        """Mark the page as not static if an element may run a script, load content or lead elsewhere."""
         leads = any(name in ("href", "src") or name.startswith("on") for name, _ in attrs)
         moves = ("http-equiv", "refresh") in [(name, (value or "").lower()) for name, value in attrs]
         self.is_static &= _STATIC.fullmatch(tag) is not None and not leads and not moves

@@ -122,7 +122,7 @@ class Mixes:
 
     @staticmethod
     def take_back(collection: Collection, analyst: AnalyzerKey, have: Sequence[MixClient]) -> str:
-        """Sentences on what stands after a collection, whose link nobody has, is closed at the mixes that have it.
+        """Close a collection at the mixes that have it; return sentences that name the mixes.
 
         Below its minimum all is destroyed at once, and it counts towards no limit of collections at work.
         """

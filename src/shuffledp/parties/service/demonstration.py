@@ -230,7 +230,9 @@ def party(folder: Path, key: PrivateKey, port: int, now: datetime, *, name: str 
 
 
 def started(command: Sequence[str], config: Path, port: int, own: str) -> "subprocess.Popen[bytes]":
-    """Process of a service of the demonstration's collection, with its configuration and log beside each other.
+    """Start a service of the demonstration's collection from a new configuration; return the process.
+
+    The log is beside the configuration.
 
     Args:
         command: command of this library that runs the service.

@@ -24,7 +24,7 @@ class LoopbackRelay:
         self.url = f"http://127.0.0.1:{self.server.server_port}/relay"
 
     def pass_on(self, sender: str, body: bytes, kind: str) -> httpx.Response:
-        """Answer of the gateway to a request, which does not depend on the sender."""
+        """Answer of the gateway to a request, which reaches the gateway without its sender."""
         del sender
         return self.client.post(self.gateway, content=body, headers={"content-type": kind})
 

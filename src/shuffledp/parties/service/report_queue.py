@@ -1,4 +1,4 @@
-"""Queue of submissions for a shuffler's store, which are stored in groups and counted.
+"""Queue that stores submissions in a shuffler's store, in groups, and counts the submissions.
 
 The disk shows the order of arrival until it is tidied, which is some seconds later.
 """

@@ -170,7 +170,7 @@ class Signer:
         return Commitment(*self._about, reveal.sha256, self._signature(Kind.COMMITMENT, reveal.sha256))
 
     def agreement(self, commitments: Sequence[Commitment], complete: bytes) -> Agreement:
-        """Agreement on the sets of this digest, given the commitments of all hosts."""
+        """Agreement on the complete sets, given their joint digest and all hosts' commitments."""
         content = _joined(commitments) + complete
         return Agreement(*self._about, tuple(commitments), complete, self._signature(Kind.AGREEMENT, content))
 

@@ -61,7 +61,7 @@ class Entry:
 
     @property
     def counted(self) -> int:
-        """Number of releases about one person that were made or are to come; all batches of a collection are one."""
+        """Number of releases about one person, made or to come; all batches of a collection count once."""
         if self.is_plan:
             return len(self.releases) + self.left
         return 0 if self.voided and not self.releases else 1
@@ -151,7 +151,10 @@ class Ledger:
         return None
 
     def releases_of(self, task_sha256: str, population: str = EVERYBODY) -> int:
-        """Number of releases of a task about a population, reserved ones too; by default the most about any."""
+        """Number of releases of a task about a population, made or reserved.
+
+        For everybody, the population with the most releases counts.
+        """
         found: Counter[str] = Counter()
         for entry in self.entries.values():
             if entry.reserved.task_sha256 == task_sha256:
@@ -160,7 +163,7 @@ class Ledger:
         return everybody + (max(found.values(), default=0) if population == EVERYBODY else found[population])
 
     def require_promised(self, task_sha256: str, population: str, *, count: int, promised: int) -> None:
-        """Refuse more releases of a task than its own promise is about, whatever the cap would hold.
+        """Refuse more releases of a task than the task's promise covers, even if the cap has room.
 
         Raises:
             BudgetExceededError: if ``count`` more would be above the ``promised`` number.

@@ -45,7 +45,7 @@ def worst_loss(task: Task, remainder: float) -> Loss:
 
 
 def promised_releases(task: Task) -> int | None:
-    """Number of releases that a task's promise is about, if it is about several; else None."""
+    """Number of releases that a task's promise covers; None for a promise about a single release."""
     models = [column.randomizer.randomizer().model for column in task.columns]
     return min((each.releases for each in models if _is_of_several(each)), default=None)
 
@@ -110,7 +110,10 @@ def _is_of_several(local: LocalModel) -> bool:
 
 
 def _charge(model: ProtocolModel, remainder: float) -> Charge:
-    """Charge of one release; of a promise about several, which is bounded for any number of them, of one of these."""
+    """Charge of one release, also where the local model's promise covers several releases.
+
+    Such a promise is bounded for any number of releases, and is taken for one.
+    """
     if _is_of_several(model.local):
         local: Any = model.local
         model = replace(model, local=replace(local, releases=1))
