@@ -145,21 +145,20 @@ def _with_kinds(values: "Sequence[str]", kind: str | None) -> tuple[tuple[str, .
 
 def _sum_for(kind: str | None, chosen: str | None, *, of_lists: bool = False) -> str:
     """Protocol of a sum: chosen by an option, by lists as answers, at a terminal, or by default."""
-    from shuffledp.survey.task_templates import OF_LISTS, SUMS
+    from shuffledp.survey.task_templates import first_sums
 
+    known = first_sums()
+    usual = next(iter(known))
     if chosen is not None and kind != "sum":
         raise InvalidParameterError("--sum must be left out for another kind than 'sum'.")
     if kind == "sum" and chosen is None and of_lists:
-        return OF_LISTS
+        return next(name for name, each in known.items() if each.of_lists)
     if kind == "sum" and chosen is None and sys.stdin.isatty() and sys.stderr.isatty():
-        about = (
-            "split-and-mix: least error, but one liar moves it by anything. counted-bits: few liars move it little. "
-            "vector-sum: of lists.\nWhich sum"
-        )
-        chosen = str(typer.prompt(about, default=SUMS[0], err=True)).strip()
-    if chosen is not None and chosen not in SUMS:
-        raise InvalidParameterError(f"--sum must be one of {', '.join(SUMS)}; got {chosen!r}.")
-    return chosen or SUMS[0]
+        about = " ".join(f"{name}: {each.about}." for name, each in known.items())
+        chosen = str(typer.prompt(f"{about}\nWhich sum", default=usual, err=True)).strip()
+    if chosen is not None and chosen not in known:
+        raise InvalidParameterError(f"--sum must be one of {', '.join(known)}; got {chosen!r}.")
+    return chosen or usual
 
 
 def init(
@@ -213,10 +212,10 @@ def init(
     from shuffledp.documents.flow_document import written_task
     from shuffledp.files.answer_inspection import inspected_columns
     from shuffledp.files.writing import new_file
-    from shuffledp.survey.task_templates import SUMS
+    from shuffledp.survey.task_templates import usual_sum
 
     named = None if categories is None else tuple(each.strip() for each in categories.split(","))
-    wanted = _InitOptions(kind, *_with_kinds(value or (), kind), tuple(by or ()), named, users, SUMS[0])
+    wanted = _InitOptions(kind, *_with_kinds(value or (), kind), tuple(by or ()), named, users, usual_sum())
     wanted.check(answers)
     found = () if answers is None else inspected_columns(answers, wanted.values, beside=wanted.public)
     protocol = _sum_for(kind, sum_by, of_lists=any(each.length for each in found))

@@ -109,7 +109,7 @@ class ShuffleModel(Described):
     num_rounds: int = 1  # shuffles, independent of each other, one for each of a user's messages; a field where several
     messages_per_round: int = 1  # of each user, in an order that is seen; a field where there may be several
     arrival_share: float = 1.0  # expected share of people whose own reports are in the view
-    is_walk: ClassVar[bool] = False  # whether people pass reports on, which theorems about walks cover
+    has_swap_costs: ClassVar[bool] = True  # whether theorems on costs of exchanging two people concern it
     design_effect: float = 1.0  # factor by which unequal weights of people multiply the variance of an estimate
 
     @property

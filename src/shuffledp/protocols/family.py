@@ -82,6 +82,21 @@ class FirstTask:
 
 
 @dataclass(frozen=True, slots=True)
+class FirstSum:
+    """Protocol of a sum in a first task file.
+
+    Args:
+        table: lines of its table, in which ``$integer`` and ``$dimension`` stand for the answers.
+        about: what speaks for it, in a few words.
+        of_lists: whether lists of numbers are added up.
+    """
+
+    table: str
+    about: str
+    of_lists: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class TaskPart:
     """Keys and tables that a family adds to a task file.
 
@@ -91,6 +106,7 @@ class TaskPart:
         tables: finds the section of each table that may stand in place of ``[randomizer]``.
         batches: makes the shuffler of several batches of these sizes, each shuffled by itself.
         first: kinds of first task file, by the name that `init` knows them by.
+        sums: finds the protocols of a sum in a first task file, by kind, the usual one first.
     """
 
     keys: tuple[str, ...] = ()
@@ -98,6 +114,7 @@ class TaskPart:
     tables: Mapping[str, Callable[[], type[Any]]] = field(default_factory=dict)
     batches: Callable[[Sequence[int]], Shuffler] | None = None
     first: Mapping[str, FirstTask] = field(default_factory=dict)
+    sums: Callable[[], Mapping[str, FirstSum]] = dict
 
 
 @dataclass(frozen=True, slots=True)

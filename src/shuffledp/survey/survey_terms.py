@@ -12,6 +12,7 @@ from shuffledp.core.validate import invalid
 from shuffledp.survey.asked_questions import LEVEL, AskedQuestion, Knowledge
 from shuffledp.survey.section import tables_of
 from shuffledp.survey.task import Task
+from shuffledp.survey.task_templates import usual_sum
 
 COMPARED = (1.0, 2.0, 3.0)  # values of epsilon0 that an organizer is shown
 _FEW_PEOPLE = 300  # below which shares would be too inexact at epsilon0 = 1
@@ -182,7 +183,7 @@ class SurveyTerms:
         total = ['statistic = "sum"  # of all who answer, and not the mean'] if asked.total else []
         shared = [f"hosts = {self.hosts}", "colluding_hosts = 1  # any one may work with you", 'buffers = "host"']
         several = shared if self.hosts > 1 else []
-        head = [f"[{within}protocol]", 'kind = "split-and-mix"', f"epsilon = {loss!r}", named]
+        head = [f"[{within}protocol]", f'kind = "{usual_sum()}"', f"epsilon = {loss!r}", named]
         return [*head, *whole, *total, dropout, *several]
 
 

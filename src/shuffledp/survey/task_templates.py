@@ -2,12 +2,12 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 
 from shuffledp.core.text import printable
-from shuffledp.protocols.family import FirstTask, families
-from shuffledp.survey.questions.number import CLIPPING, RANGE
+from shuffledp.protocols.family import FirstSum, FirstTask, families
+from shuffledp.survey.questions.number import RANGE
 from shuffledp.survey.questions.question_kinds import QUESTIONS, question_type
 
 Category = str | int | bool
@@ -15,33 +15,6 @@ _FIRST = "# What is asked and how it is protected: fix it before anybody is aske
 _EPSILON0 = "epsilon0 = 1.0  # the loss of one answer by itself: less is more private, and less exact\n"
 _DROP = 'missing = "drop"  # people without an answer are left out and counted\n'
 _AFTER = '  # asked only after that answer; this block then needs missing = "category"\n'
-_SUMS = {  # the protocols of a sum, by kind
-    "split-and-mix": f"""\
-kind = "split-and-mix"  # only the shuffler protects: whoever has all messages of a person reads the answer
-epsilon = 1.0  # the loss of everything released
-statistic = "sum"  # or "mean"
-integer = $integer
-{RANGE}{CLIPPING}dropout_fraction = 0.1  # of the people expected, how many may stay away
-""",
-    "counted-bits": f"""\
-kind = "counted-bits"  # only the shuffler protects; few liars move the result little
-epsilon = 1.0  # the loss of everything released
-statistic = "sum"  # or "mean"
-# error = 0.5  # the largest standard error of the mean: less takes more messages
-{RANGE}{CLIPPING}dropout_fraction = 0.1  # of the people expected, how many may stay away, or lie (see fakes)
-""",
-    "vector-sum": """\
-kind = "vector-sum"  # of lists; only the shuffler protects, and one liar moves the result by anything
-epsilon = 1.0  # the loss of everything released
-statistic = "sum"  # or "mean"
-largest_norm = 1.0  # set it: the largest Euclidean length of a list
-dimension = $dimension  # numbers in each list
-out_of_range = "clip"  # longer lists are shortened
-dropout_fraction = 0.1  # of the people expected, how many may stay away
-""",
-}
-SUMS = tuple(_SUMS)  # the first is the usual one
-OF_LISTS = "vector-sum"
 _USUAL = "category"  # the question of all kinds of task that are not about another one
 _SUM_OF_SHARES = "sum"
 _SUM = FirstTask("A sum", tables='\n[shuffler]\nkind = "uniform"\n')
@@ -67,6 +40,17 @@ def columns_by_default(kind: str) -> tuple[str, ...]:
 def _by_shuffle() -> dict[str, FirstTask]:
     """Kinds of first task that are not about a type of question."""
     return {kind: first for family in families() for kind, first in family.task.first.items()} | {_SUM_OF_SHARES: _SUM}
+
+
+@cache
+def first_sums() -> dict[str, FirstSum]:
+    """Protocols of a sum for a first task, by kind; the first is the usual one."""
+    return {kind: each for family in families() for kind, each in family.task.sums().items()}
+
+
+def usual_sum() -> str:
+    """Kind of the protocol of a sum that is taken where none is named."""
+    return next(iter(first_sums()))
 
 
 def kinds_of_one_column() -> tuple[str, ...]:
@@ -125,7 +109,7 @@ class FirstQuestion:
         read: whether they were read from answers, which a comment then says.
         alike: categories that differ by case alone, which a comment then names.
         integer: of a sum, whether answers are whole numbers.
-        protocol: of a sum, one of ``SUMS``.
+        protocol: of a sum, one of `first_sums`.
         dimension: of a sum of lists, numbers in each.
     """
 
@@ -135,7 +119,7 @@ class FirstQuestion:
     read: bool = False
     alike: tuple[tuple[str, ...], ...] = ()
     integer: bool = True
-    protocol: str = SUMS[0]
+    protocol: str = field(default_factory=usual_sum)
     dimension: int = 10
 
     @property
@@ -151,7 +135,7 @@ class FirstQuestion:
     @property
     def of_lists(self) -> bool:
         """Whether the question is a sum of lists, whose largest length is not read from answers."""
-        return self.form == _SUM_OF_SHARES and self.protocol == OF_LISTS
+        return self.form == _SUM_OF_SHARES and first_sums()[self.protocol].of_lists
 
     @property
     def has_range(self) -> bool:
@@ -174,7 +158,9 @@ class FirstQuestion:
         """The lines of the question's table."""
         if self.form == _SUM_OF_SHARES:
             whole = "true  # answers are whole numbers" if self.integer else "false  # answers have decimals"
-            return _SUMS[self.protocol].replace("$integer", whole).replace("$dimension", str(self.dimension))
+            return (
+                first_sums()[self.protocol].table.replace("$integer", whole).replace("$dimension", str(self.dimension))
+            )
         lines = question_type(self.form).template.replace("$epsilon0", _EPSILON0)
         if not self.categories or self.has_options:
             return lines

@@ -202,11 +202,8 @@ class SwapCost(Theorem):
     status = Status.OWN_PROOF
 
     def concerns(self, model: ProtocolModel) -> bool:
-        """Whether the model's shuffle is something other than a random walk.
-
-        Walks have theorems of their own.
-        """
-        return super().concerns(model) and not model.shuffle.is_walk
+        """Whether costs of exchanging two people exist in the model's shuffle, known or not."""
+        return super().concerns(model) and model.shuffle.has_swap_costs
 
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
         """Hypotheses: a shuffle with known swap costs, one common randomizer, and a blanket bound."""

@@ -31,6 +31,7 @@ from .shufflers.parallel import ParallelShuffleModel as ParallelShuffleModel
 from .shufflers.parallel import ParallelShuffler as ParallelShuffler
 from .survey.counted_bits_section import CountedBitsPlan as CountedBitsPlan
 from .survey.counted_bits_section import CountedBitsSection as CountedBitsSection
+from .survey.first_sums import FIRST_SUMS as FIRST_SUMS
 from .survey.protocol_section import HostedSection as HostedSection
 from .survey.protocol_section import ImperfectSection as ImperfectSection
 from .survey.protocol_section import ProtocolSection as ProtocolSection

@@ -20,7 +20,7 @@ FAMILY = Family(
             described={"imperfect": NamedShuffle(_worst, "imperfection")},
         ),
     },
-    task=TaskPart(tables={"protocol": lambda: shares.ProtocolSection}),
+    task=TaskPart(tables={"protocol": lambda: shares.ProtocolSection}, sums=lambda: shares.FIRST_SUMS),
     randomizers={  # several messages from each person
         "counted-bits": lambda: shares.CountedBits,
         "split-and-mix": lambda: shares.SplitAndMix,

@@ -28,7 +28,7 @@ class RandomWalkShuffleModel(WalkFacts, ColludingShuffleModel):
     """
 
     kind: ClassVar[str] = "network"
-    is_walk: ClassVar[bool] = True
+    has_swap_costs: ClassVar[bool] = False
     labels: ClassVar[LabelMeaning] = LabelMeaning.SUBMITTER
     in_words: ClassVar[str] = "random walks"
     step: ClassVar[tuple[str, str]] = ("Passed on", "from hand to hand, by random walks")
