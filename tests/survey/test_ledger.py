@@ -141,6 +141,30 @@ def test_disjoint_populations_cost_each_other_nothing():
         ledger.require_room(half, "west", "this release")
 
 
+def test_releases_of_one_task_are_counted_by_whom_they_are_about():
+    ledger = ledger_of(populations=("north", "south"))
+    for name, task, further in (
+        ("a", TASK, {"population": "north"}),
+        ("b", OTHER, {"population": "north"}),
+        ("c", TASK, {}),  # about everybody
+        ("d", TASK, {"keeps": True, "population": "south"}),
+        ("e", TASK, {"count": 4, "population": "south"}),
+        ("f", TASK, {"of_plan": "e", "population": "south"}),  # one of these four
+        ("g", TASK, {}),
+    ):
+        ledger.take(reserved(name, 0.01, ledger=ledger, task_sha256=task, **further), name)
+    ledger.take(Voided(id="g", reason="it failed", at=AT), "voided")  # which leaves nothing
+    for number in range(2):
+        ledger.take(released("d", 0.01, ledger=ledger), str(number))  # batches, each about other people
+    assert [ledger.releases_of(TASK, each) for each in ("north", "south", "")] == [2, 6, 6]
+    assert [ledger.releases_of(OTHER, each) for each in ("north", "south", "")] == [1, 0, 1]
+    ledger.require_promised(TASK, "south", count=1, promised=7)
+    with pytest.raises(BudgetExceededError, match="must be at most 7"):
+        ledger.require_promised(TASK, "south", count=2, promised=7)
+    ledger.take(Voided(id="e", reason="enough", at=AT), "rest")
+    assert ledger.releases_of(TASK, "south") == 3
+
+
 def test_batches_of_one_collection_are_about_other_people_each_and_count_once():
     ledger = ledger_of()
     ledger.take(reserved("a", ledger=ledger, keeps=True), "a")
