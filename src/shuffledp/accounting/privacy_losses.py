@@ -143,7 +143,7 @@ class LossSum:
 
 
 def loss_sum(laws: Sequence[LossLaw], *, step: float, repeats: int, delta: float) -> LossSum:
-    """Law of the sum of independent losses, each law repeated, on one grid.
+    """Law, on one grid, of the sum of independent losses: ``repeats`` from each of the laws.
 
     It is accurate near this delta. Losses above the grid count as infinite, and those below come back at its upper end:
     both err upward, at every epsilon on the grid. Below it nothing is said, since tilted losses that come back are too

@@ -212,7 +212,7 @@ def theorems_table(curves: "Sequence[Curve]", caption: str) -> Table:
 
 
 def accounting_section(outcome: "ColumnOutcome") -> Section | None:
-    """Section with a chart of the promise for more people.
+    """Section with a chart of the promised epsilon by number of people.
 
     None for groups, graphs, and an infinite local loss.
     """

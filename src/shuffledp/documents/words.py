@@ -282,7 +282,7 @@ class Scale:
 
 
 def decimals_for(errors: Iterable[float]) -> int:
-    """Digits after the point that show two digits of the smallest error above 0; at most six."""
+    """Number of decimals that shows two digits of the smallest error above 0: six at most, and 1 if there is none."""
     positive = [error for error in errors if error > 0]
     return min(max(1 - math.floor(math.log10(min(positive))), 0), 6) if positive else 1
 

@@ -56,7 +56,7 @@ class FileFacts(Described):
         *,
         shuffle: ShuffleModel | None = None,
     ) -> Self:
-        """The facts of a file of this column; ``shuffle`` is the shuffler's model, for a view."""
+        """Facts about a file of this column; a view's file also names the shuffler's model, ``shuffle``."""
         return cls(
             content=content,
             task_sha256=column.sha256,

@@ -221,9 +221,9 @@ def _is_number(value: object) -> bool:
 
 
 def as_numbers(values: ArrayLike, *, lower: float, upper: float, clip: bool = False) -> NDArray[np.float64]:
-    """Fresh column of numbers from ``lower`` to ``upper``.
+    """Copy of the values as floats, each of which lies between ``lower`` and ``upper``.
 
-    Values outside are refused, or moved to the nearer end.
+    Values outside are refused, or with ``clip`` moved to the nearer end.
 
     Raises:
         InvalidParameterError: for anything but a column of finite numbers, and for numbers outside the range unless

@@ -26,7 +26,7 @@ class ShuffleResult:
 
     @property
     def further_columns(self) -> tuple[str, ...]:
-        """Further columns in rows of estimates by region or place, in a file's order."""
+        """Names of further columns of the estimates by region or place, in the order of the file."""
         return () if self.regions is None else ("where",)
 
     @property

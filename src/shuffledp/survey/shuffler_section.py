@@ -282,7 +282,7 @@ class ShufflerSection(Section):
 
 
 class PlainSection(ShufflerSection):
-    """Family of the shufflers that need only the reports."""
+    """Base of the tables of shufflers that need only the reports."""
 
     __slots__ = ()
     of_rows: ClassVar[tuple[str, ...]] = ()  # keys that hold a number for each row of the input

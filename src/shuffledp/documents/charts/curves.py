@@ -90,7 +90,7 @@ class Curves:
         theorems: Sequence[Theorem] = THEOREMS,
         best_only: bool = False,
     ) -> "Curves":
-        """Curves of all theorems for numbers of users, from a tenth to a thousand times the people.
+        """Curves of all theorems for numbers of users, from about a tenth to a thousand times ``people``.
 
         With ``best_only`` none is evaluated where another one supersedes it, nor a lower bound where the loss is exact.
         """

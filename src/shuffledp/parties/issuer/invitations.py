@@ -75,7 +75,7 @@ class Invitation(Described):
         return None if self.token is None else Token.decode(from_text(self.token, name="token"))
 
     def link(self, page: WebPage) -> str:
-        """Link that opens the page with the invitation, after a # and so never sent to a server."""
+        """Link to the page; the invitation stands after the #, so that no server receives it."""
         return f"{page.link}&invitation={self.code or self.token}"
 
     def written(self) -> str:

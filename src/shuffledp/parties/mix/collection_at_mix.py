@@ -150,7 +150,7 @@ class CollectionAtMix:
         return request
 
     async def stop_intake(self) -> None:
-        """Close the collection before its date, for its analyst or its shuffler.
+        """Close the collection before its date, at the shuffler and the issuer on this mix.
 
         Raises:
             StorageError: if the disk did not take it.

@@ -262,7 +262,10 @@ def _says_reversed(
 
 
 def _score(claim: SlotShuffler, parameters: Floats, ranks: Integers, landed: Integers) -> float:
-    """Evidence that the group was sent in order, by the claimed mechanism alone."""
+    """Evidence on the order in which a group was sent: above 0 in order, below 0 reversed.
+
+    It depends on the claimed mechanism, not on the one that made the view.
+    """
     if isinstance(claim, MallowsShuffler):
         inverted = int((landed[:, None] > landed[None, :])[np.triu_indices(ranks.size, 1)].sum())
         return ranks.size * (ranks.size - 1) / 4 - inverted

@@ -244,7 +244,10 @@ def _hiding(wanted: Wanted, epsilon0: float, uniform: Callable[[int], float]) ->
 
 
 def _largest(make: Make, holds: Holds) -> float | None:
-    """Largest alpha, to 1%, that meets a requirement, as smaller alphas do; None if the least alpha fails."""
+    """Largest alpha, to 1%, that meets a requirement; None if no alpha meets it.
+
+    If an alpha meets the requirement, every smaller alpha does.
+    """
     if not holds(make(LEAST_ALPHA)):
         return None
     if holds(make(MOST_ALPHA)):
@@ -257,7 +260,10 @@ def _largest(make: Make, holds: Holds) -> float | None:
 
 
 def _smallest(make: Make, holds: Holds) -> float | None:
-    """Smallest alpha, to 1%, that meets a requirement, as larger alphas do; None if the largest fails."""
+    """Smallest alpha, to 1%, that meets a requirement; None if no alpha meets it.
+
+    If an alpha meets the requirement, every larger alpha does.
+    """
     if not holds(make(MOST_ALPHA)):
         return None
     if holds(make(LEAST_ALPHA)):
@@ -276,7 +282,7 @@ def _short(alpha: float, rounded: Callable[[float], int]) -> float:
 
 
 def _first_on_grid(make: Make, holds: Holds) -> float | None:
-    """Smallest alpha of a grid that meets a requirement, as all larger alphas do; None if there is none."""
+    """Smallest alpha of a grid from which on all alphas meet a requirement; None if the largest alpha fails."""
     alpha, found = MOST_ALPHA, None
     while alpha >= LEAST_ALPHA and holds(make(alpha)):
         found, alpha = alpha, alpha / 2

@@ -156,7 +156,7 @@ def _places(shuffler: RandomWalkShuffler, person: int, num_rounds: int) -> _Plac
 
 
 def _chances(shuffler: RandomWalkShuffler) -> dict[str, float]:
-    """Chances of one report in a round: laziness, with unknown absences included, and dropout."""
+    """Chances that a report stays (``laziness``, with unknown absences) or is lost (``dropout``) in a round."""
     resting = shuffler.resting if shuffler.schedule is None else shuffler.laziness
     return {"laziness": resting, "dropout": shuffler.dropout}
 
@@ -171,9 +171,7 @@ def _first_rounds(shuffler: RandomWalkShuffler, num_rounds: int) -> Ways:
 def most_exposed(shuffler: RandomWalkShuffler) -> int:
     """Person whose report ends where the fewest other reports are expected.
 
-    In large graphs the first person.
-
-    Of those who are not known to collude.
+    It is a person who is not known to collude; in large graphs the first such person.
     """
     options, rounds = _chances(shuffler), shuffler.num_rounds
     graph = _first_rounds(shuffler, rounds)

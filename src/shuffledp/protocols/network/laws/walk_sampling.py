@@ -157,7 +157,7 @@ def _pass_on_online(
 def _pass_on(
     graph: Round, positions: Positions, messages: Integers, walking: NDArray[np.intp] | None, source: RandomSource
 ) -> None:
-    """Move the given reports (all if None) by one step, with further random words for rejected reports."""
+    """Move the given reports (all if None) by one step; a new word is drawn for each rejected random word."""
     moving = positions if walking is None else positions[walking]
     words = np.empty(min(moving.size, _CHUNK), dtype=np.uint64)
     kernel = _kernel_of(graph)

@@ -142,7 +142,7 @@ def check_gate(shuffler: RandomWalkShuffler) -> None:
 
 
 def of_rounds(first: Sequence[int], num_rounds: int) -> tuple[int, ...]:
-    """Slots of each round; the last number of ``first`` is repeated."""
+    """Slots of each round: the numbers in ``first``, then copies of the last of these."""
     return (*first, *(first[-1],) * num_rounds)[:num_rounds]
 
 

@@ -149,7 +149,7 @@ class VectorSumModel(HostedShareModel, GaussianShareModel):
         )
 
     def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
-        """Check of the columns ``residue``, of integers below the modulus (lists of them for blocks), and ``round``."""
+        """Check the integer columns: ``residue`` below the modulus (2-d for blocks), ``round`` below ``num_rounds``."""
         wide = 2 if self.block > 1 else 1
         fits = tuple(columns) == ("residue", "round") and all(each.dtype.kind in "iu" for each in columns.values())
         if not fits or columns["residue"].ndim != wide or columns["round"].ndim != 1:

@@ -50,7 +50,7 @@ def shifted_binomial_delta(coins: int, shift: int, epsilon: float) -> float:
 
 
 def _largest_difference(coins: int, shift: int, epsilon: float) -> int:
-    """Smallest count that is over exp(epsilon) times as likely with the shift as without the shift.
+    """Smallest count that the shift makes more than exp(epsilon) times as likely.
 
     It is found by bisection.
 

@@ -72,7 +72,7 @@ class StratifiedEstimate(Estimate):
 
     @property
     def derived(self) -> tuple[Estimate, ...]:
-        """Further estimates: those derived with the estimate for all people, then the regions' estimates."""
+        """Derived estimates of the estimate for all people, then the estimates for the regions."""
         return (*self.everybody.derived, *([] if self.regions is None else [self.regions]))
 
     def with_targets(self, names: tuple[str, ...]) -> "StratifiedEstimate":
