@@ -399,12 +399,14 @@ def large_rooms(modules: Iterable[Module]) -> list[str]:
 
 
 def unnamed_files(modules: Iterable[Module]) -> list[str]:
-    """Files whose package, which lists its files in reading order, does not name them in its docstring."""
+    """Files that neither the docstring of their package, in reading order, nor the registry of their room names."""
     doc = {Path(each.path).parent: ast.get_docstring(each.tree) for each in modules if each.parts[-1] == "__init__"}
+    registry = {Path(each.path).parent: each.source for each in modules if each.path.endswith("_kinds.py")}
     found = []
     for module in modules:
         path = Path(module.path)
-        if not module.path.endswith(FACES) and f"`{path.stem}`" not in (doc[path.parent] or ""):
+        is_kind = re.search(rf"\.{path.stem}(\.| import )", registry.get(path.parent, ""))
+        if not module.path.endswith(FACES) and not is_kind and f"`{path.stem}`" not in (doc[path.parent] or ""):
             found.append(f"src/{PACKAGE}/{path.parent}/__init__.py does not say when to read {path.stem}")
     return found
 
@@ -709,6 +711,20 @@ def test_a_file_that_its_package_does_not_name_is_reported():
     assert unnamed_files([package, Module("core/errors.py", "x = 1\n")]) == []
     found = unnamed_files([package, Module("core/text.py", "x = 1\n")])
     assert found == ["src/shuffledp/core/__init__.py does not say when to read text"]
+
+
+def test_a_new_kind_needs_its_line_in_the_registry_alone():
+    package, kind = (
+        Module("randomizers/__init__.py", '"""First `any_kinds`."""'),
+        Module("randomizers/coin.py", "x = 1\n"),
+    )
+    imports = Module("randomizers/any_kinds.py", "from shuffledp.randomizers.coin import Coin\n")
+    names = Module("randomizers/any_kinds.py", 'KINDS = {"coin": "shuffledp.randomizers.coin.Coin"}\n')
+    assert unnamed_files([package, kind, imports]) == unnamed_files([package, kind, names]) == []
+    others = Module("randomizers/any_kinds.py", "from shuffledp.randomizers.coins import Coin\n")
+    assert unnamed_files([package, kind, others]) == [
+        "src/shuffledp/randomizers/__init__.py does not say when to read coin"
+    ]
 
 
 def test_a_circle_of_modules_is_found_whether_they_load_or_call_each_other():

@@ -119,7 +119,7 @@ def test_other_kinds_of_randomizers_are_tried_on_the_same_pairs_and_bins():
         ),
         ({"randomizer": {"categories": [[f"{i}" for i in range(40)]] * 2}}, "at most 1,000 pairs; got 1,600"),
         ({"randomizer": {"kind": "olh"}}, r"\[randomizer\] kind must be another one where shares are added up"),
-        ({"randomizer": {"kind": "laplace-mean"}}, "kind must be one of hadamard, k-rr, olh, oue, subset, sue"),
+        ({"randomizer": {"kind": "laplace-mean"}}, r"kind must be one of (.*, )?hadamard, k-rr, .*oue, .*subset, sue"),
         ({"randomizer": {"epsilon0": -1}}, r"\[randomizer\] epsilon0 must be"),
         ({"randomizer": {"hash_range": 3}}, r"\[randomizer\] must have only the keys kind, epsilon0, .*categories"),
     ],
@@ -162,7 +162,7 @@ def test_blocks_name_their_columns_in_refusals():
         ({"quantiles": [1.0]}, "quantiles must be ascending numbers strictly between 0 and 1"),
         ({"out_of_range": "drop"}, "out_of_range must be one of refuse, clip"),
         ({"kind": "olh"}, "kind must be another one where shares are added up"),
-        ({"kind": "one-bit-mean"}, "kind must be one of hadamard, k-rr"),
+        ({"kind": "one-bit-mean"}, r"kind must be one of (.*, )?hadamard, k-rr, "),
         ({"categories": ["a", "b"]}, "must have only the keys kind, epsilon0, .*; got 'categories'"),
     ],
 )

@@ -8,7 +8,8 @@ Files in reading order:
   `release_comparison` put several together.
 * Adversaries: `uniform_shuffle` and `nonuniform_shuffle` (uninformed, who know the prior), `informed_adversary` (who
   knows everybody else's value); `answers_alike` (of a household that gives equal answers).
-* The sums behind: `guess_scores`, `expected_maximum`, `maximum_bounds`, `max_load`, `count_probabilities`.
+* The sums behind: `guess_scores`, `expected_maximum`, `maximum_bounds`, `max_load` (exact for k-ary randomized
+  response and a uniform prior), `count_probabilities`.
 
 The names are listed in ``__init__.pyi``; each is imported when it is first used.
 """

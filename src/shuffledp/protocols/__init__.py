@@ -1,7 +1,9 @@
 """Families of protocols: each folder holds all the code of one family, from groups of people to pages.
 
-Inside a folder the floors have the names and the heights of the kernel's rooms: ``people``, ``laws``, ``shufflers``,
-``theorems``, ``planning``, ``survey``, ``documents``, ``attacks``, ``cli``. No family imports another.
+Inside a folder the floors have the names and the heights of the kernel's rooms, and are read from the bottom up:
+``people``, ``laws``, ``randomizers``, ``shufflers``, ``analyzers``, ``theorems`` (as high as ``accounting``),
+``planning``, ``attacks``, ``survey``, ``files``, ``documents``, ``cli``. ``family.py`` registers them. No family
+imports another.
 """
 
 from collections.abc import Callable

@@ -1,8 +1,8 @@
 """Graphs of people, along which reports walk.
 
 Read `graph` first. `adjacency` reads, draws and searches edges, `spectrum` has the gap and the mixing time;
-`connected_parts` describes a graph and cuts several that take turns. `overlays` are contacts chosen for walks,
-and `group_rounds` tells of given groups whether they would do as well.
+`connected_parts` describes the parts of a graph, and of several graphs that take turns. Overlays, which are contacts
+chosen for walks, are in the family `network`.
 
 The names are listed in ``__init__.pyi``; each is imported when it is first used.
 """

@@ -1,5 +1,8 @@
 """d_sigma-private shuffling: the order inside groups stays hidden, while trends across groups can be learned.
 
+Read ``people`` (groups and reference orders), then ``shufflers``, ``laws`` (their losses) and ``theorems``; the rest is
+in the order of `shuffledp.protocols`. The orders themselves are drawn in `shuffledp.laws`.
+
 The names are listed in ``__init__.pyi``; each is imported when it is first used.
 """
 

@@ -1,5 +1,8 @@
 """Network shuffling: people pass encrypted reports on along random walks, and no shuffler is trusted.
 
+Read ``laws`` (its module `walk` first) and ``people`` (overlays), then ``shufflers`` and ``theorems``; the rest is in
+the order of `shuffledp.protocols`.
+
 The names are listed in ``__init__.pyi``; each is imported when it is first used.
 """
 

@@ -1,5 +1,8 @@
 """Additive shares: sums from messages, each uniform by itself, through imperfect or separate shuffles.
 
+Read ``randomizers``, then ``shufflers``, ``analyzers`` and ``theorems``; the rest is in the order of
+`shuffledp.protocols`.
+
 The names are listed in ``__init__.pyi``; each is imported when it is first used.
 """
 

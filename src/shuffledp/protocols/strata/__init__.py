@@ -1,5 +1,8 @@
 """Stratified shuffling: a uniform shuffle inside each stratum, whose region or weight is public.
 
+Read ``people`` (how strata are made), then ``shufflers``, ``analyzers`` and ``theorems``; the rest is in the order of
+`shuffledp.protocols`.
+
 The names are listed in ``__init__.pyi``; each is imported when it is first used.
 """
 

@@ -1,4 +1,4 @@
-"""Attack on additive shares, with its game.
+"""Attacks on additive shares and on counted bits, each with its game.
 
 In reading order: `share_game`, `bits_game`, `vector_game`.
 """
