@@ -17,7 +17,6 @@ BESIDE_MIX = (
 )  # a mix gives tokens itself, and an analyst of it needs no folder but the survey's
 COLLECTION = "survey.collection"
 PAGE = "survey.html"
-_ETC = "/etc/shuffledp"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
