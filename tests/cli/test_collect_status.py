@@ -11,7 +11,7 @@ from parties.issuer.issuing import issuer_key
 from parties.service.devices import SHUFFLER_KEY, Shuffler, collection_of
 from parties.service.given import Parties
 from shuffledp.parties.service import client
-from shuffledp.parties.wire.closing import CloseRequest
+from shuffledp.parties.wire.close_request import CloseRequest
 from shuffledp.parties.wire.keys import AnalyzerKey
 from shuffledp.survey import Collection, Service
 

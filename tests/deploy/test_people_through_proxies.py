@@ -18,7 +18,7 @@ from parties.service.processes import free_port, place
 from parties.service.test_analyzer_app import submissions_of
 from shuffledp.parties.http.certificates import trusted
 from shuffledp.parties.service.fetched_release import fetch_release
-from shuffledp.parties.wire.closing import CLOSE_TYPE, CloseRequest
+from shuffledp.parties.wire.close_request import CLOSE_TYPE, CloseRequest
 from shuffledp.parties.wire.grammar import UPLOAD_TYPE, UploadRequest, UploadResponse
 
 NGINX = shutil.which("nginx", path="/usr/sbin:/usr/bin:/sbin:/bin")

@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 from shuffledp.distributed import kernels, placements
 from shuffledp.distributed.job_key import key_file
 from shuffledp.distributed.kernels import Block, Job, PartFacts
-from shuffledp.distributed.placing import PlacedView, placed
 from shuffledp.distributed.shares import divide
+from shuffledp.distributed.view_orders import PlacedView, placed
 from shuffledp.files.table_files import table_files
 from shuffledp.survey import Task
 

@@ -8,7 +8,7 @@ import pytest
 from shuffledp.parties.http.http_messages import Problem
 from shuffledp.parties.service import local_intake
 from shuffledp.parties.service.batches import Phase
-from shuffledp.parties.wire import closing, fetching, grammar, organizing, registering
+from shuffledp.parties.wire import close_request, fetch_request, grammar, organizer_requests, registrant_proofs
 from shuffledp.randomizers import KINDS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "protocol.md").read_text()
@@ -41,7 +41,7 @@ def test_the_page_names_every_phase(phase):
 def test_the_page_names_every_media_type():
     types = {
         value
-        for module in (grammar, closing, fetching, local_intake, organizing, registering)
+        for module in (grammar, close_request, fetch_request, local_intake, organizer_requests, registrant_proofs)
         for name, value in vars(module).items()
         if name.endswith("_TYPE")
     }

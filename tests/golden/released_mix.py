@@ -22,7 +22,7 @@ from shuffledp.parties.issuer.invitations import Invitation
 from shuffledp.parties.wire.grammar import UPLOAD_TYPE, UploadRequest, UploadResponse
 from shuffledp.parties.wire.keys import Role, from_pem
 from shuffledp.parties.wire.mix_terms import MixPolicy
-from shuffledp.parties.wire.registering import ISSUER_KEY_TYPE
+from shuffledp.parties.wire.registrant_proofs import ISSUER_KEY_TYPE
 from shuffledp.survey import Collection
 
 POLICY = MixPolicy(people=200, days=40_000)

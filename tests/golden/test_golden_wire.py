@@ -8,7 +8,7 @@ import pytest
 
 from golden import record_wire
 from shuffledp.core.errors import MalformedMessageError, RemoteProtocolError
-from shuffledp.parties.wire import closing, grammar
+from shuffledp.parties.wire import close_request, grammar
 from shuffledp.parties.wire.hpke import Opener, report_info
 from shuffledp.parties.wire.keys import from_pem, verify
 from shuffledp.parties.wire.report_bytes import ReportLayout
@@ -22,7 +22,7 @@ COLLECTION = Collection.from_dict(json.loads(VECTORS["collection"]))
 def decoded(name, data):
     if name == "UploadRequest":
         return grammar.UploadRequest.decode(data, num_columns=1 if data == MESSAGES[name] else 2)
-    return getattr(grammar, name, closing.CloseRequest).decode(data)
+    return getattr(grammar, name, close_request.CloseRequest).decode(data)
 
 
 def test_the_vectors_are_what_the_page_makes_without_this_library():

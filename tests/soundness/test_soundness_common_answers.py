@@ -9,7 +9,7 @@ import pytest
 from shuffledp import Groups, KaryRandomizedResponse, MallowsShuffler, NoisySortShuffler
 from shuffledp.laws import mallows_law, noisy_sort_law
 from shuffledp.protocols.d_sigma.laws.common_answers import common_answer_delta, common_answer_epsilon
-from shuffledp.protocols.d_sigma.planning.each_person import common_each
+from shuffledp.protocols.d_sigma.planning.person_guarantees import common_epsilons_by_rank
 from shuffledp.testing import SeededSource
 
 POSITIONS = np.array([0.0, 0.7, 1.5, 2.2, 3.1])
@@ -79,7 +79,7 @@ def test_each_person_takes_the_best_window_and_the_whole_household_changes_at_on
     people, targets, epsilon0, delta = 400, 3, 0.5, 1e-6
     groups = Groups.from_radius(np.arange(people), 20)
     shuffler = NoisySortShuffler(groups=groups, alpha=2.0, order=np.arange(people))
-    each = common_each(shuffler, targets, epsilon0, delta)
+    each = common_epsilons_by_rank(shuffler, targets, epsilon0, delta)
     at = shuffler.prepare().parameters
     best, size, own = targets * epsilon0, 2 * targets, 0.0
     while size <= people:
@@ -90,9 +90,11 @@ def test_each_person_takes_the_best_window_and_the_whole_household_changes_at_on
     assert each[200] == pytest.approx(best)
     assert each[200] > own  # exchanging people is not free
     assert each.max() <= targets * epsilon0
-    assert common_each(MallowsShuffler(groups=groups, alpha=0.0), targets, epsilon0, delta).max() < each.min()
+    assert (
+        common_epsilons_by_rank(MallowsShuffler(groups=groups, alpha=0.0), targets, epsilon0, delta).max() < each.min()
+    )
     gaussian = NoisySortShuffler(groups=groups, alpha=2.0, noise="gaussian", delta=delta)
-    assert common_each(gaussian, targets, epsilon0, delta) is None
+    assert common_epsilons_by_rank(gaussian, targets, epsilon0, delta) is None
 
 
 @pytest.mark.parametrize("alpha", [8.0, 400.0])
@@ -116,7 +118,7 @@ def test_a_guess_of_a_common_answer_from_the_slots_around_stays_within_the_bound
         view = said[shuffler.draw(source=source)].astype(float)
         right += int((there @ (view - 0.5) > 0) == common)
     delta = 1e-3
-    bound = common_each(shuffler, targets.size, epsilon0, delta)[targets[0]]
+    bound = common_epsilons_by_rank(shuffler, targets.size, epsilon0, delta)[targets[0]]
     most = (math.exp(bound) + delta) / (1 + math.exp(bound))
     share, error = right / trials, math.sqrt(0.25 / trials)
     assert share <= most + 3 * error

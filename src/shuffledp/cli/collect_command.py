@@ -75,7 +75,7 @@ def close(
     from shuffledp.documents.collections.sending_document import status_document
     from shuffledp.files.key_files import read_key
     from shuffledp.parties.service.client import answer_to, new_client
-    from shuffledp.parties.wire.closing import CLOSE_TYPE, CloseRequest
+    from shuffledp.parties.wire.close_request import CLOSE_TYPE, CloseRequest
     from shuffledp.parties.wire.keys import AnalyzerKey, ShufflerKey
     from shuffledp.survey import Collection
 
@@ -111,7 +111,7 @@ def close(
 def _close_at_all(collection: "Collection", body: bytes, client: "httpx.Client") -> list[RemoteProtocolError]:
     """Close a collection at all hosts; return errors, but raise the error of a single shuffler."""
     from shuffledp.parties.service.client import answer_to
-    from shuffledp.parties.wire.closing import CLOSE_TYPE
+    from shuffledp.parties.wire.close_request import CLOSE_TYPE
 
     away = []
     for each in collection.hosts:

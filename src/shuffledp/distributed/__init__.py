@@ -3,8 +3,8 @@
 Readers, randomizers and permutations are those of one machine.
 
 In reading order: `kernels` (the work of a worker, without any engine), `shares`, `stage_input`, `job_key` and
-`private_folder` (its input and randomness), `placements` and `placing` (where an order is more than chance), `tasks`
-and `jobs` (as Spark calls it), `engine` (a whole task), `engine_stages` (one stage of it), `frames` (tasks from
+`private_folder` (its input and randomness), `placements` and `view_orders` (where an order is more than chance),
+`tasks` and `jobs` (as Spark calls it), `engine` (a whole task), `engine_stages` (one stage of it), `frames` (tasks from
 Python), `session`. Only `session` and its callers need pyspark and Java.
 
 The names are listed in ``__init__.pyi``; each is imported when it is first used.

@@ -18,8 +18,8 @@ from shuffledp.core.shuffle_models import ShuffleModel
 from shuffledp.core.statement_terms import Trust
 from shuffledp.distributed.jobs import done_by, people_of, unchanged
 from shuffledp.distributed.kernels import PartFacts, ShareFacts
-from shuffledp.distributed.placing import PlacedView, placed
 from shuffledp.distributed.shares import divide
+from shuffledp.distributed.view_orders import PlacedView, placed
 from shuffledp.files.file_facts import FileFacts
 from shuffledp.files.numerals import require_one_mark
 from shuffledp.files.parquet import write_labels

@@ -3,7 +3,7 @@
 from shuffledp.core.errors import RemoteProtocolError
 from shuffledp.parties.agreement.agreement_rules import AgreementRules
 from shuffledp.parties.agreement.agreement_steps import AgreementState, frozen, step
-from shuffledp.parties.wire.agreeing import Kind, Signer, set_digest
+from shuffledp.parties.wire.agreement_messages import Kind, Signer, set_digest
 from shuffledp.parties.wire.keys import ShufflerKey
 
 ID = bytes(range(32))

@@ -11,7 +11,7 @@ from parties.agreement.hosts import ID, KINDS, Hosts, sets_of
 from shuffledp.core.errors import InvalidParameterError, MalformedMessageError, RemoteProtocolError
 from shuffledp.parties.agreement.agreement_rules import AgreementRules, Reason, Refusal
 from shuffledp.parties.agreement.agreement_steps import TRANSITIONS, AgreementState, Release, Sign, Stage, frozen, step
-from shuffledp.parties.wire.agreeing import (
+from shuffledp.parties.wire.agreement_messages import (
     Agreement,
     Commitment,
     Handed,

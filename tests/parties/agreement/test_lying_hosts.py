@@ -15,8 +15,8 @@ from shuffledp.parties.agreement.agreement_courier import Courier
 from shuffledp.parties.agreement.agreement_steps import Stage
 from shuffledp.parties.service import fetched_release, fetcher
 from shuffledp.parties.service.collection_at_analyzer import LONGEST_MANIFEST
-from shuffledp.parties.wire.agreeing import LONGEST_STANDING, Handed, Kind, Standing
-from shuffledp.parties.wire.organizing import OrganizerRequest, RequestKind
+from shuffledp.parties.wire.agreement_messages import LONGEST_STANDING, Handed, Kind, Standing
+from shuffledp.parties.wire.organizer_requests import OrganizerRequest, RequestKind
 
 WAGES = [10, 20, 30, 40, 50, 60, 70, 80, 90]
 

@@ -23,7 +23,7 @@ from shuffledp.parties.service.config import ShufflerConfig
 from shuffledp.parties.service.device_memory import DeviceMemory, answer_hosts
 from shuffledp.parties.service.fetched_release import fetch_release
 from shuffledp.parties.service.run_services import run_shuffler
-from shuffledp.parties.wire.closing import CLOSE_TYPE, CloseRequest
+from shuffledp.parties.wire.close_request import CLOSE_TYPE, CloseRequest
 
 WAGES = [10, 20, 30, 40, 50, 60, 70, 80, 90]
 

@@ -24,7 +24,7 @@ from shuffledp.parties.service.collection_terms import terms_of
 from shuffledp.parties.service.fetcher import run_fetching
 from shuffledp.parties.service.intake import refusal
 from shuffledp.parties.service.share_uploads import shares_of
-from shuffledp.parties.wire.agreeing import Kind, Signer, complete_digest
+from shuffledp.parties.wire.agreement_messages import Kind, Signer, complete_digest
 from shuffledp.parties.wire.grammar import ReportError
 from shuffledp.parties.wire.keys import AnalyzerKey, in_text
 from shuffledp.survey import Service

@@ -11,7 +11,7 @@ from parties.issuer.issuing import issuer_key
 from shuffledp.core.errors import RemoteProtocolError
 from shuffledp.parties.client.respondents_page import with_page
 from shuffledp.parties.http.http_messages import Problem
-from shuffledp.parties.wire.agreeing import SET_ID
+from shuffledp.parties.wire.agreement_messages import SET_ID
 from shuffledp.parties.wire.blind_rsa import blind_sign
 from shuffledp.parties.wire.grammar import ReportError, ReportStatus, UploadRequest, UploadResponse
 from shuffledp.parties.wire.hpke import Opener

@@ -15,7 +15,7 @@ from parties.service.relay import Relay
 from shuffledp.parties.client.respondents_page import with_page
 from shuffledp.parties.issuer.invitations import new_invitations
 from shuffledp.parties.service.client import answer_to, new_client
-from shuffledp.parties.wire.closing import CLOSE_TYPE, CloseRequest
+from shuffledp.parties.wire.close_request import CLOSE_TYPE, CloseRequest
 
 PEOPLE = 4
 

@@ -24,7 +24,7 @@ from shuffledp.parties.kit import trial_report
 from shuffledp.parties.kit.trial_report import examine_by_test, require_test, sealed_test
 from shuffledp.parties.service.batch_release import statement_in
 from shuffledp.parties.service.client import answer_to, new_client, upload
-from shuffledp.parties.wire.closing import CLOSE_TYPE, CloseRequest
+from shuffledp.parties.wire.close_request import CLOSE_TYPE, CloseRequest
 from shuffledp.parties.wire.grammar import ReportError, UploadRequest
 
 pytestmark = pytest.mark.usefixtures("without_a_page")

@@ -20,7 +20,7 @@ from shuffledp.parties.service.shuffler_app import shuffler_app
 from shuffledp.parties.wire.grammar import UPLOAD_TYPE, UploadRequest, UploadResponse
 from shuffledp.parties.wire.keys import AnalyzerKey
 from shuffledp.parties.wire.mix_terms import MixPolicy, MixTerms
-from shuffledp.parties.wire.organizing import COLLECTION_TYPE, ORGANIZER_TYPE, OrganizerRequest, RequestKind
+from shuffledp.parties.wire.organizer_requests import COLLECTION_TYPE, ORGANIZER_TYPE, OrganizerRequest, RequestKind
 from shuffledp.parties.wire.published_keys import PublishedKey
 from shuffledp.parties.wire.published_result import PublishedResult
 from shuffledp.survey import Collection, Service

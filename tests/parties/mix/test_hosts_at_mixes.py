@@ -12,7 +12,7 @@ from parties.mix.mixing import mixing
 from parties.service.at_work import run
 from shuffledp.parties.agreement.agreement_courier import Courier
 from shuffledp.parties.agreement.agreement_steps import Stage
-from shuffledp.parties.wire.closing import CLOSE_TYPE, CloseRequest
+from shuffledp.parties.wire.close_request import CLOSE_TYPE, CloseRequest
 from shuffledp.survey import Service
 
 WAGES = [10, 20, 30, 40, 50, 60, 70, 80, 90]

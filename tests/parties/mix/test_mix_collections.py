@@ -21,15 +21,15 @@ from shuffledp.parties.service import client
 from shuffledp.parties.service.batch_store import BatchStore
 from shuffledp.parties.service.collection_at_analyzer import CollectionAtAnalyzer
 from shuffledp.parties.service.fetcher import Fetcher, FetchOutcome, fetching_key
-from shuffledp.parties.wire.closing import CLOSE_TYPE, CloseRequest
-from shuffledp.parties.wire.fetching import FETCH_TYPE, FetchRequest, batch_digest
+from shuffledp.parties.wire.close_request import CLOSE_TYPE, CloseRequest
+from shuffledp.parties.wire.fetch_request import FETCH_TYPE, FetchRequest, batch_digest
 from shuffledp.parties.wire.grammar import UPLOAD_TYPE, HpkeConfig, ReportError, SignedManifest, UploadRequest
 from shuffledp.parties.wire.keys import AnalyzerKey, IssuerKey, ShufflerKey, from_text, in_text
 from shuffledp.parties.wire.mix_terms import MixPolicy
-from shuffledp.parties.wire.organizing import RequestKind
+from shuffledp.parties.wire.organizer_requests import RequestKind
 from shuffledp.parties.wire.published_keys import PublishedKey
 from shuffledp.parties.wire.published_result import MOST_RESULTS
-from shuffledp.parties.wire.registering import ISSUER_KEY_TYPE
+from shuffledp.parties.wire.registrant_proofs import ISSUER_KEY_TYPE
 from shuffledp.parties.wire.tokens import ISSUANCE_REQUEST, PendingToken, TokenResponse
 from shuffledp.randomizers import TickColumns
 from shuffledp.survey import Service

@@ -24,7 +24,7 @@ from shuffledp.parties.wire.grammar import UPLOAD_TYPE
 from shuffledp.parties.wire.keys import AnalyzerKey, GatewayKey, IssuerKey, ShufflerKey, in_text
 from shuffledp.parties.wire.mix_terms import MixPolicy
 from shuffledp.parties.wire.published_keys import PublishedKey
-from shuffledp.parties.wire.registering import ISSUER_KEY_TYPE, RegistrantProof
+from shuffledp.parties.wire.registrant_proofs import ISSUER_KEY_TYPE, RegistrantProof
 from shuffledp.survey import Service, WebPage
 from shuffledp.survey.parties import PartyNames
 

@@ -13,7 +13,7 @@ from shuffledp.core.errors import InvalidParameterError
 from shuffledp.parties.mix import mix_folder
 from shuffledp.parties.mix.mix_folder import MixFolder
 from shuffledp.parties.wire.published_keys import PublishedKey
-from shuffledp.parties.wire.registering import ISSUER_KEY_TYPE
+from shuffledp.parties.wire.registrant_proofs import ISSUER_KEY_TYPE
 from shuffledp.survey import Service
 
 pytestmark = pytest.mark.usefixtures("at_once")

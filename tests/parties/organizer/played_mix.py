@@ -9,7 +9,7 @@ from parties.issuer.issuing import issuer_key
 from shuffledp.core.instants import written
 from shuffledp.parties.wire.keys import GatewayKey, ShufflerKey, from_text, in_text
 from shuffledp.parties.wire.mix_terms import MixPolicy, MixTerms
-from shuffledp.parties.wire.organizing import OrganizerRequest, RequestKind
+from shuffledp.parties.wire.organizer_requests import OrganizerRequest, RequestKind
 from shuffledp.parties.wire.published_keys import PublishedKey
 from shuffledp.survey import Collection
 

@@ -19,7 +19,7 @@ from shuffledp.parties.organizer.mix_client import MixClient
 from shuffledp.parties.organizer.mix_survey import MixPlan, new_mix_survey, remind
 from shuffledp.parties.organizer.registration import Mixes
 from shuffledp.parties.wire.keys import from_text
-from shuffledp.parties.wire.organizing import RequestKind
+from shuffledp.parties.wire.organizer_requests import RequestKind
 from shuffledp.survey.asked_questions import AskedQuestion
 from shuffledp.survey.survey_terms import SurveyTerms
 

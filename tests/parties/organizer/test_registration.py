@@ -14,7 +14,7 @@ from parties.organizer.test_mix_survey import LIST, made
 from shuffledp.core.errors import RemoteProtocolError, UnreachableError
 from shuffledp.core.instants import shown
 from shuffledp.parties.organizer.registration import Mixes
-from shuffledp.parties.wire.organizing import RequestKind
+from shuffledp.parties.wire.organizer_requests import RequestKind
 
 
 class Mix:

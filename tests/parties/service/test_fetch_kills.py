@@ -19,7 +19,7 @@ from parties.service.test_analyzer_app import submissions_of
 from shuffledp.core.errors import BatchTooSmallError, InvalidParameterError
 from shuffledp.parties.service.client import answer_to, new_client
 from shuffledp.parties.service.fetched_release import fetch_release
-from shuffledp.parties.wire.closing import CLOSE_TYPE, CloseRequest
+from shuffledp.parties.wire.close_request import CLOSE_TYPE, CloseRequest
 from shuffledp.parties.wire.grammar import UPLOAD_TYPE, UploadRequest
 from shuffledp.parties.wire.keys import AnalyzerKey
 

@@ -16,7 +16,7 @@ from parties.service.test_analyzer_app import statement, submissions_of
 from shuffledp.core.errors import InvalidParameterError, MalformedMessageError, RemoteProtocolError
 from shuffledp.parties.http.event_log import EventLog
 from shuffledp.parties.service.fetcher import Fetcher, FetchOutcome, fetching_key
-from shuffledp.parties.wire.fetching import FETCH_TYPE, FetchRequest, batch_digest
+from shuffledp.parties.wire.fetch_request import FETCH_TYPE, FetchRequest, batch_digest
 from shuffledp.parties.wire.keys import AnalyzerKey, ShufflerKey, in_text
 from shuffledp.parties.wire.published_keys import PublishedKey
 from shuffledp.survey import Collection, Service

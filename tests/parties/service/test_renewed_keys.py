@@ -14,7 +14,7 @@ from parties.service.test_analyzer_app import submissions_of
 from shuffledp.files.key_files import write_key
 from shuffledp.parties.service.batch_release import statement_in
 from shuffledp.parties.service.client import answer_to, new_client, upload
-from shuffledp.parties.wire.closing import CLOSE_TYPE, CloseRequest
+from shuffledp.parties.wire.close_request import CLOSE_TYPE, CloseRequest
 from shuffledp.parties.wire.grammar import UploadRequest
 from shuffledp.parties.wire.keys import AnalyzerKey, ShufflerKey, in_text
 from shuffledp.survey import Service

@@ -18,7 +18,7 @@ from shuffledp.parties.service.report_store import ReportStore
 from shuffledp.parties.service.served_collections import MOST_SUBMISSIONS
 from shuffledp.parties.service.shuffler_app import metrics_app
 from shuffledp.parties.store.database import StorageError
-from shuffledp.parties.wire.closing import CLOSE_TYPE, CloseRequest
+from shuffledp.parties.wire.close_request import CLOSE_TYPE, CloseRequest
 from shuffledp.parties.wire.grammar import Extension, Report, ReportError, SignedManifest, Submission, UploadRequest
 from shuffledp.parties.wire.keys import AnalyzerKey, ShufflerKey
 

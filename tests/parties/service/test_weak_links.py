@@ -15,7 +15,7 @@ from parties.service.at_work import looks_sealed, reports_of, sealed
 from parties.service.processes import WeakLink, place, until
 from shuffledp.parties.http import http_messages
 from shuffledp.parties.service import forwarder, run_services
-from shuffledp.parties.wire.closing import CLOSE_TYPE, CloseRequest
+from shuffledp.parties.wire.close_request import CLOSE_TYPE, CloseRequest
 from shuffledp.parties.wire.grammar import UPLOAD_TYPE, UploadRequest
 
 FEW = "[limits]\nmost_connections = 50\nseconds_idle = 0.5\n"

@@ -11,7 +11,7 @@ from shuffledp import FrequencyAnalyzer, Groups, KaryRandomizedResponse, NoisySo
 from shuffledp.attacks import Verdict
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.protocols.d_sigma.files.naming_chances import household_naming_chances
-from shuffledp.protocols.d_sigma.planning.each_person import common_each
+from shuffledp.protocols.d_sigma.planning.person_guarantees import common_epsilons_by_rank
 from shuffledp.protocols.d_sigma.survey.household_audit import guess_household, name_household
 from shuffledp.testing import SeededSource
 
@@ -76,7 +76,7 @@ def guessed(shuffler, trials=150, domain_size=2, epsilon0=0.5):
 def test_a_release_states_what_a_common_answer_of_neighbors_loses():
     shuffler = NoisySortShuffler(groups=GROUPS, alpha=0.05, order=ORDER)
     (stated,) = household_naming_chances(_model(shuffler), shuffler, 3, 1e-6)
-    each = common_each(shuffler, 3, 0.5, 1e-6)
+    each = common_epsilons_by_rank(shuffler, 3, 0.5, 1e-6)
     assert (stated.common, stated.common_median) == (each.max(), pytest.approx(np.median(each)))
     assert 0.3 < stated.common < 3 * 0.5
     assert set(stated.to_dict()) - set(replace(stated, common=None, common_median=None).to_dict()) == {

@@ -16,8 +16,12 @@ from shuffledp.protocols.d_sigma.documents.sought_document import _many, sought_
 from shuffledp.protocols.d_sigma.people.assignment import Groups
 from shuffledp.protocols.d_sigma.people.orders import reference_order
 from shuffledp.protocols.d_sigma.planning.displacement_choice import displacement_draws, mean_displacement
-from shuffledp.protocols.d_sigma.planning.each_person import central_each, household_each, named_each
 from shuffledp.protocols.d_sigma.planning.group_mixing import mixing_of
+from shuffledp.protocols.d_sigma.planning.person_guarantees import (
+    central_epsilons_by_rank,
+    household_chances_by_rank,
+    naming_chances_by_rank,
+)
 from shuffledp.protocols.d_sigma.planning.personal_promises import (
     Promises,
     Spread,
@@ -62,9 +66,9 @@ def limits(make, **wanted):
 def test_limits_hold_and_three_percent_more_alpha_breaks_them(make):
     found = limits(make, slot_chance=0.2, epsilon=0.45, household=3, chance=0.1)
     measured = {
-        "slot_chance": (lambda shuffler: named_each(shuffler, EPSILON0).max(), 0.2),
-        "epsilon": (lambda shuffler: central_each(shuffler, UNIFORM, EPSILON0).max(), 0.45),
-        "household": (lambda shuffler: household_each(shuffler, 3, EPSILON0).max(), 0.1),
+        "slot_chance": (lambda shuffler: naming_chances_by_rank(shuffler, EPSILON0).max(), 0.2),
+        "epsilon": (lambda shuffler: central_epsilons_by_rank(shuffler, UNIFORM, EPSILON0).max(), 0.45),
+        "household": (lambda shuffler: household_chances_by_rank(shuffler, 3, EPSILON0).max(), 0.1),
     }
     assert found.out_of_reach == ()
     assert set(found.at_most) == set(measured)
@@ -89,9 +93,9 @@ def test_what_keeps_places_is_met_from_the_limit_on(make):
 def test_hiding_gets_worse_and_places_are_kept_better_as_alpha_grows(make):
     shufflers = [make(alpha) for alpha in (0.1, 1.0, 4.0, 16.0, 64.0)]
     for measure in (
-        lambda each: named_each(each, EPSILON0),
-        lambda each: central_each(each, UNIFORM, EPSILON0),
-        lambda each: household_each(each, 3, EPSILON0),
+        lambda each: naming_chances_by_rank(each, EPSILON0),
+        lambda each: central_epsilons_by_rank(each, UNIFORM, EPSILON0),
+        lambda each: household_chances_by_rank(each, 3, EPSILON0),
         lambda each: -mean_displacement(each),
     ):
         values = [measure(each) for each in shufflers]
@@ -115,7 +119,7 @@ def test_people_for_whom_no_alpha_does_are_counted_and_the_rest_is_solved():
 
     found = limits_of(Wanted(slot_chance=0.3), make, groups, EPSILON0, UNIFORM)
     assert found.impossible == {"slot_chance": 3}
-    each = named_each(make(found.at_most["slot_chance"]), EPSILON0)
+    each = naming_chances_by_rank(make(found.at_most["slot_chance"]), EPSILON0)
     assert each[:200].max() <= 0.3 < each[200:].min()
 
 
@@ -136,11 +140,11 @@ def test_a_household_is_found_no_more_often_than_from_its_groups_loss_alone_when
     # dsigma: Laplace sort with uniform spacing, alpha 4, epsilon0 2, groups of 96 on a long line: .205, .283, .391.
     groups = Groups.from_lists([np.arange(start, start + 96) for start in range(4000 - 95)], 4000)
     sort = NoisySortShuffler(groups=groups, alpha=4.0, spacing="uniform", order=np.arange(4000))
-    assert household_each(sort, 1, 2.0)[2000] == pytest.approx(0.205, abs=0.02)
-    assert household_each(sort, 3, 2.0)[2000] == pytest.approx(0.283, abs=0.03)
-    assert household_each(sort, 5, 2.0)[2000] == pytest.approx(0.391, abs=0.04)
+    assert household_chances_by_rank(sort, 1, 2.0)[2000] == pytest.approx(0.205, abs=0.02)
+    assert household_chances_by_rank(sort, 3, 2.0)[2000] == pytest.approx(0.283, abs=0.03)
+    assert household_chances_by_rank(sort, 5, 2.0)[2000] == pytest.approx(0.391, abs=0.04)
     gaussian = NoisySortShuffler(groups=PEOPLE, alpha=4.0, noise="gaussian", delta=1e-6)
-    assert household_each(gaussian, 3, 2.0) is None
+    assert household_chances_by_rank(gaussian, 3, 2.0) is None
 
 
 def test_what_is_to_be_kept_is_kept_on_other_draws_too():
@@ -176,7 +180,7 @@ def test_promises_are_spreads_over_people_who_are_not_alone():
     groups = Groups.from_radius(places, 5)
     sort = NoisySortShuffler(groups=groups, alpha=2.0, order=np.arange(201))
     found = promises_of(sort, groups, KaryRandomizedResponse(epsilon0=0.5, domain_size=2).model, delta=1e-6)
-    each = named_each(sort, found.epsilon0)
+    each = naming_chances_by_rank(sort, found.epsilon0)
     assert found.num_alone == 1
     assert found.named.most == each[:200].max() < each[200] == 1.0
     assert found.named.half <= found.named.nine_in_ten <= found.named.most
@@ -236,7 +240,7 @@ def test_even_gaps_keep_a_wanted_chance_with_a_quarter_less_displacement():
     assert best.displacement < 0.85 * min(others)
     lines = tomllib.loads("\n".join(task_lines(best.setting, task.column.shuffler.groups)))
     shuffler = NoisySortShuffler(groups=groups, **{key: lines["shuffler"][key] for key in ("alpha", "spacing")})
-    assert named_each(shuffler, EPSILON0).max() <= 0.2
+    assert naming_chances_by_rank(shuffler, EPSILON0).max() <= 0.2
     assert np.ptp(np.diff(shuffler.prepare().parameters)) < 1e-12
 
 

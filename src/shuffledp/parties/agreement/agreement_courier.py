@@ -16,9 +16,9 @@ from shuffledp.core.instants import instant
 from shuffledp.parties.agreement.agreement_rules import Reason, Refusal, rules_of
 from shuffledp.parties.agreement.agreement_steps import WAITED_FOR, AgreementState, Stage, step
 from shuffledp.parties.http.pauses import Pauses
-from shuffledp.parties.wire.agreeing import LONGEST_STANDING, Agreeing, Handed, Kind, Standing, decoded
+from shuffledp.parties.wire.agreement_messages import LONGEST_STANDING, Agreeing, Handed, Kind, Standing, decoded
 from shuffledp.parties.wire.keys import AnalyzerKey
-from shuffledp.parties.wire.organizing import ORGANIZER_TYPE, OrganizerRequest, RequestKind
+from shuffledp.parties.wire.organizer_requests import ORGANIZER_TYPE, OrganizerRequest, RequestKind
 from shuffledp.survey import Collection
 
 _STAGES = list(Stage)

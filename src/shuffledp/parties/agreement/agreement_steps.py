@@ -13,7 +13,7 @@ from enum import StrEnum
 from shuffledp.core.errors import LocalProtocolError, RemoteProtocolError
 from shuffledp.core.transitions import Transition
 from shuffledp.parties.agreement.agreement_rules import AgreementRules, Reason, Refusal
-from shuffledp.parties.wire.agreeing import (
+from shuffledp.parties.wire.agreement_messages import (
     Agreeing,
     Agreement,
     Commitment,

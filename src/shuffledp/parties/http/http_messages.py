@@ -21,7 +21,7 @@ from shuffledp.core.errors import RemoteProtocolError
 from shuffledp.parties.http.event_log import EventLog, Happened
 from shuffledp.parties.http.readiness import Readiness, Try
 from shuffledp.parties.store.database import StorageError
-from shuffledp.parties.wire.closing import CLOSE_TYPE, CloseRequest
+from shuffledp.parties.wire.close_request import CLOSE_TYPE, CloseRequest
 from shuffledp.parties.wire.keys import from_text
 from shuffledp.survey import Collection
 

@@ -31,7 +31,7 @@ from shuffledp.parties.issuer.invitations import CODE_BYTES, digest_of
 from shuffledp.parties.issuer.invited_lists import Lists
 from shuffledp.parties.issuer.issuer_store import IssuerStore, row_of
 from shuffledp.parties.wire.blind_rsa import blind_sign
-from shuffledp.parties.wire.closing import CLOSE_TYPE
+from shuffledp.parties.wire.close_request import CLOSE_TYPE
 from shuffledp.parties.wire.keys import IssuerKey, from_text, in_text
 from shuffledp.parties.wire.tokens import (
     BLIND_RSA,

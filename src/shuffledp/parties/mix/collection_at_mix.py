@@ -24,7 +24,7 @@ from shuffledp.parties.service.served_collections import ServedCollections
 from shuffledp.parties.wire.grammar import ReportError, ReportStatus, UploadRequest, UploadResponse
 from shuffledp.parties.wire.keys import ShufflerKey, from_text, in_text
 from shuffledp.parties.wire.mix_terms import MOST_TIMES_ABSENT, MixTerms
-from shuffledp.parties.wire.organizing import OrganizerRequest, RequestKind
+from shuffledp.parties.wire.organizer_requests import OrganizerRequest, RequestKind
 from shuffledp.parties.wire.published_result import MOST_RESULTS, PublishedResult
 
 BY_OPERATOR = "ended_by_operator"

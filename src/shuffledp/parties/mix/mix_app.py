@@ -31,13 +31,13 @@ from shuffledp.parties.mix.collection_at_mix import CollectionAtMix
 from shuffledp.parties.mix.mix_host import MixHost
 from shuffledp.parties.service.served_collections import MOST_BYTES
 from shuffledp.parties.service.shuffler_app import GATEWAY, status_response
-from shuffledp.parties.wire.closing import CLOSE_TYPE
+from shuffledp.parties.wire.close_request import CLOSE_TYPE
 from shuffledp.parties.wire.grammar import UPLOAD_ERRORS_TYPE, UPLOAD_TYPE
 from shuffledp.parties.wire.keys import in_text
 from shuffledp.parties.wire.mix_terms import COLLECTION_PAGES, MIX_TYPE
-from shuffledp.parties.wire.organizing import COLLECTION_TYPE, ORGANIZER_TYPE, RequestKind
+from shuffledp.parties.wire.organizer_requests import COLLECTION_TYPE, ORGANIZER_TYPE, RequestKind
 from shuffledp.parties.wire.published_result import MOST_RESULT_BYTES
-from shuffledp.parties.wire.registering import ISSUER_KEY_TYPE, KEY_REQUEST_BYTES
+from shuffledp.parties.wire.registrant_proofs import ISSUER_KEY_TYPE, KEY_REQUEST_BYTES
 from shuffledp.parties.wire.tokens import ISSUANCE_REQUEST, ISSUANCE_RESPONSE
 
 MOST_COLLECTION_BYTES = 1 << 18  # of a collection file

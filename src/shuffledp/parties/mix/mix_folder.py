@@ -22,9 +22,9 @@ from shuffledp.parties.mix.page_inspection import collection_in
 from shuffledp.parties.store.database import StorageError
 from shuffledp.parties.store.private_files import make_private, sync_folder, write_private
 from shuffledp.parties.wire.keys import GatewayKey, IssuerKey, PrivateKey, Role, ShufflerKey, in_text
-from shuffledp.parties.wire.organizing import OrganizerRequest
+from shuffledp.parties.wire.organizer_requests import OrganizerRequest
 from shuffledp.parties.wire.published_keys import PublishedKey
-from shuffledp.parties.wire.registering import REGISTRANT_CODE_BYTES
+from shuffledp.parties.wire.registrant_proofs import REGISTRANT_CODE_BYTES
 from shuffledp.survey import Collection
 
 _CODES, _COLLECTIONS, _ENDING, _KEYS = "codes", "collections", "ending", "issuer-keys"

@@ -19,7 +19,7 @@ from shuffledp.parties.store.database import StorageError
 from shuffledp.parties.wire.keys import ShufflerKey, in_text
 from shuffledp.parties.wire.mix_terms import MixTerms
 from shuffledp.parties.wire.published_keys import PublishedKey
-from shuffledp.parties.wire.registering import KEY_REQUEST_BYTES, RegistrantProof, code_of_shown
+from shuffledp.parties.wire.registrant_proofs import KEY_REQUEST_BYTES, RegistrantProof, code_of_shown
 from shuffledp.survey import Collection
 
 _SECONDS_BETWEEN_LOOKS = 1.0

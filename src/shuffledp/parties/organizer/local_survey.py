@@ -21,7 +21,7 @@ from shuffledp.parties.organizer.survey_folder import Setting, SurveyFolder, new
 from shuffledp.parties.service.client import answer_to, new_client
 from shuffledp.parties.service.demonstration import end, free_ports, wait_for
 from shuffledp.parties.service.fetched_release import FetchedRelease, fetch_release
-from shuffledp.parties.wire.closing import CLOSE_TYPE, CloseRequest
+from shuffledp.parties.wire.close_request import CLOSE_TYPE, CloseRequest
 from shuffledp.parties.wire.published_keys import PublishedKey
 from shuffledp.survey import Collection, Service, Task
 from shuffledp.survey.survey_terms import SurveyTerms

@@ -16,13 +16,13 @@ from shuffledp.core.errors import InvalidParameterError, MalformedMessageError, 
 from shuffledp.core.validate import invalid
 from shuffledp.parties.issuer.invitations import Invited
 from shuffledp.parties.service.client import answer_to
-from shuffledp.parties.wire.closing import CLOSE_TYPE, CloseRequest
+from shuffledp.parties.wire.close_request import CLOSE_TYPE, CloseRequest
 from shuffledp.parties.wire.keys import AnalyzerKey, Role, from_text
 from shuffledp.parties.wire.mix_terms import MixTerms
-from shuffledp.parties.wire.organizing import COLLECTION_TYPE, ORGANIZER_TYPE, OrganizerRequest, RequestKind
+from shuffledp.parties.wire.organizer_requests import COLLECTION_TYPE, ORGANIZER_TYPE, OrganizerRequest, RequestKind
 from shuffledp.parties.wire.published_keys import PublishedKey
 from shuffledp.parties.wire.published_result import PublishedResult
-from shuffledp.parties.wire.registering import ISSUER_KEY_TYPE, KEY_REQUEST_BYTES, RegistrantProof, code_of_shown
+from shuffledp.parties.wire.registrant_proofs import ISSUER_KEY_TYPE, KEY_REQUEST_BYTES, RegistrantProof, code_of_shown
 from shuffledp.survey import Collection
 from shuffledp.survey.addresses import check_address
 

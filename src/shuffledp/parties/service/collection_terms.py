@@ -10,7 +10,7 @@ from shuffledp.parties.service.intake import Terms
 from shuffledp.parties.service.public_columns import shapes_of
 from shuffledp.parties.service.report_store import ReportStore
 from shuffledp.parties.service.share_store import ShareStore
-from shuffledp.parties.wire.agreeing import MOST_SETS
+from shuffledp.parties.wire.agreement_messages import MOST_SETS
 from shuffledp.parties.wire.grammar import HpkeConfig
 from shuffledp.parties.wire.hpke import sealed_lengths
 from shuffledp.parties.wire.keys import ShufflerKey, from_text

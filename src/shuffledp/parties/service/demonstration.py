@@ -30,7 +30,7 @@ from shuffledp.parties.issuer.invitations import Invitation, new_invitations
 from shuffledp.parties.service.client import Receipt, answer_to, new_client, send, status_of
 from shuffledp.parties.service.device_token import DeviceToken
 from shuffledp.parties.service.loopback_relay import run_relay
-from shuffledp.parties.wire.closing import CLOSE_TYPE, CloseRequest
+from shuffledp.parties.wire.close_request import CLOSE_TYPE, CloseRequest
 from shuffledp.parties.wire.keys import AnalyzerKey, GatewayKey, IssuerKey, PrivateKey, ShufflerKey, in_text
 from shuffledp.parties.wire.published_keys import PublishedKey
 from shuffledp.survey import Collection, Service, Task, WebPage

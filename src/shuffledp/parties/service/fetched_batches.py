@@ -16,8 +16,8 @@ from shuffledp.parties.http.http_messages import Problem, Refused
 from shuffledp.parties.service.collection_at_shuffler import CollectionAtShuffler
 from shuffledp.parties.service.forwarder import body_of
 from shuffledp.parties.service.report_store import Outgoing
-from shuffledp.parties.wire.closing import VALID
-from shuffledp.parties.wire.fetching import LONGEST_WAIT, FetchRequest, batch_digest
+from shuffledp.parties.wire.close_request import VALID
+from shuffledp.parties.wire.fetch_request import LONGEST_WAIT, FetchRequest, batch_digest
 from shuffledp.parties.wire.grammar import BATCH_TYPE
 from shuffledp.parties.wire.keys import from_text
 

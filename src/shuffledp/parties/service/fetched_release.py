@@ -29,7 +29,7 @@ from shuffledp.parties.service.batch_store import BatchStore
 from shuffledp.parties.service.collection_at_analyzer import CollectionAtAnalyzer
 from shuffledp.parties.service.fetcher import Fetcher, FetchOutcome, fetching_key
 from shuffledp.parties.service.forwarder import FIRST_PAUSE, LONGEST_PAUSE, party_client
-from shuffledp.parties.wire.fetching import LONGEST_WAIT
+from shuffledp.parties.wire.fetch_request import LONGEST_WAIT
 from shuffledp.parties.wire.keys import AnalyzerKey
 from shuffledp.survey import Collection
 

@@ -15,7 +15,7 @@ from shuffledp.parties.http.pauses import Pauses
 from shuffledp.parties.service.analyzer_app import MOST_BYTES
 from shuffledp.parties.service.collection_at_analyzer import LONGEST_MANIFEST, CollectionAtAnalyzer
 from shuffledp.parties.service.forwarder import FIRST_PAUSE, LONGEST_PAUSE
-from shuffledp.parties.wire.fetching import FETCH_TYPE, LONGEST_WAIT, FetchRequest, batch_digest
+from shuffledp.parties.wire.fetch_request import FETCH_TYPE, LONGEST_WAIT, FetchRequest, batch_digest
 from shuffledp.parties.wire.grammar import BATCH_TYPE, SignedManifest
 from shuffledp.parties.wire.keys import AnalyzerKey, in_text
 from shuffledp.survey import Collection

@@ -12,9 +12,9 @@ from shuffledp.parties.http.http_messages import Problem, Refused
 from shuffledp.parties.service.batches import Phase
 from shuffledp.parties.service.report_queue import ReportQueue
 from shuffledp.parties.service.share_store import ShareStore
-from shuffledp.parties.wire.agreeing import NOBODY, NONCE_BYTES, Handed, Kind, Signer, Standing, decoded
+from shuffledp.parties.wire.agreement_messages import NOBODY, NONCE_BYTES, Handed, Kind, Signer, Standing, decoded
 from shuffledp.parties.wire.keys import ShufflerKey, from_text
-from shuffledp.parties.wire.organizing import OrganizerRequest, RequestKind
+from shuffledp.parties.wire.organizer_requests import OrganizerRequest, RequestKind
 from shuffledp.survey import Collection
 
 _STAGES = list(Stage)

@@ -13,7 +13,7 @@ from shuffledp.core.errors import InputDataError, MalformedMessageError
 from shuffledp.core.table import Table
 from shuffledp.core.text import is_misleading
 from shuffledp.parties.service.intake import Shape
-from shuffledp.parties.wire.agreeing import SET_ID, SET_ID_BYTES
+from shuffledp.parties.wire.agreement_messages import SET_ID, SET_ID_BYTES
 from shuffledp.parties.wire.grammar import Extension, HpkeConfig
 from shuffledp.parties.wire.hpke import sealed_lengths
 from shuffledp.parties.wire.report_bytes import ReportLayout

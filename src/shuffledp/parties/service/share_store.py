@@ -13,7 +13,7 @@ from shuffledp.parties.agreement.agreement_steps import AgreementState
 from shuffledp.parties.service.batches import Phase
 from shuffledp.parties.service.intake import Count, Row
 from shuffledp.parties.service.report_store import ReportStore, Sign
-from shuffledp.parties.wire.agreeing import NOBODY, SET_ID_BYTES, Kind, decoded, set_digest
+from shuffledp.parties.wire.agreement_messages import NOBODY, SET_ID_BYTES, Kind, decoded, set_digest
 from shuffledp.parties.wire.grammar import ID_BYTES, ReportError
 
 _NO_EXTENSIONS = bytes(2)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from secrets import token_bytes
 from typing import Annotated
 
-from shuffledp.parties.wire.agreeing import SET_ID_BYTES, set_extension
+from shuffledp.parties.wire.agreement_messages import SET_ID_BYTES, set_extension
 from shuffledp.parties.wire.grammar import Report, Submission, UploadRequest
 from shuffledp.parties.wire.presentation import Message, Opaque, messages
 from shuffledp.survey import Collection

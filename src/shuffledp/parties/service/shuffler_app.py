@@ -38,12 +38,12 @@ from shuffledp.parties.service.intake import Count
 from shuffledp.parties.service.served_collections import ServedCollections
 from shuffledp.parties.store.database import StorageError
 from shuffledp.parties.wire.binary_http import field
-from shuffledp.parties.wire.closing import CLOSE_TYPE
-from shuffledp.parties.wire.fetching import FETCH_TYPE
+from shuffledp.parties.wire.close_request import CLOSE_TYPE
+from shuffledp.parties.wire.fetch_request import FETCH_TYPE
 from shuffledp.parties.wire.grammar import UPLOAD_ERRORS_TYPE, UPLOAD_TYPE
 from shuffledp.parties.wire.keys import GatewayKey
 from shuffledp.parties.wire.oblivious_http import LONGER_BY, OHTTP_KEYS, OHTTP_REQUEST, OHTTP_RESPONSE, padded_length
-from shuffledp.parties.wire.organizing import ORGANIZER_TYPE
+from shuffledp.parties.wire.organizer_requests import ORGANIZER_TYPE
 
 _LENGTH_OF_STATUS = 64
 _LONGEST_FETCH = 1 << 10  # bytes of a request for a batch

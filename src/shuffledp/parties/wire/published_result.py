@@ -9,7 +9,7 @@ from typing import Any, Self
 from shuffledp.core.described import canonical_json
 from shuffledp.core.errors import MalformedMessageError, RemoteProtocolError
 from shuffledp.parties.wire.keys import AnalyzerKey
-from shuffledp.parties.wire.organizing import OrganizerRequest, RequestKind
+from shuffledp.parties.wire.organizer_requests import OrganizerRequest, RequestKind
 
 MOST_RESULT_BYTES = 1 << 20
 MOST_RESULTS = 10  # the first, and corrections of it

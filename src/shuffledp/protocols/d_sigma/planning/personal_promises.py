@@ -18,8 +18,13 @@ from shuffledp.core.table import Floats, Integers
 from shuffledp.core.validate import invalid
 from shuffledp.protocols.d_sigma.analyzers.group_preservation import preservation
 from shuffledp.protocols.d_sigma.people.assignment import Groups
-from shuffledp.protocols.d_sigma.planning.each_person import central_each, common_each, household_each, named_each
 from shuffledp.protocols.d_sigma.planning.households import household_chances
+from shuffledp.protocols.d_sigma.planning.person_guarantees import (
+    central_epsilons_by_rank,
+    common_epsilons_by_rank,
+    household_chances_by_rank,
+    naming_chances_by_rank,
+)
 from shuffledp.protocols.d_sigma.shufflers.reference_order import SlotShuffler
 from shuffledp.randomness.replayable import SeededSource
 from shuffledp.shufflers import UniformShuffler
@@ -136,7 +141,7 @@ def named_spread(shuffler: SlotShuffler, model: ProtocolModel) -> Spread | None:
     if not mixed.any() or not all(each.holds for each in needed) or model.shuffle.num_honest < model.num_users:
         return None
     try:
-        return Spread.of(named_each(shuffler, model.local.epsilon0)[mixed])
+        return Spread.of(naming_chances_by_rank(shuffler, model.local.epsilon0)[mixed])
     except UnsupportedModelError:
         return None
 
@@ -183,11 +188,11 @@ def promises_of(
         return None
     mixed = _mixed(shuffler)
     if households is None:
-        together = {str(size): household_each(shuffler, size, local.epsilon0) for size in sizes}
+        together = {str(size): household_chances_by_rank(shuffler, size, local.epsilon0) for size in sizes}
         found = {size: each[mixed] for size, each in together.items() if each is not None}
     else:
         found = _of_households(shuffler, model, households)
-    central = central_each(shuffler, uniform_of(local, prepared.order.size, delta), local.epsilon0)[mixed]
+    central = central_epsilons_by_rank(shuffler, uniform_of(local, prepared.order.size, delta), local.epsilon0)[mixed]
     shared = None if common is None else common_spread(shuffler, model, common, delta)
     return Promises(
         epsilon0=float(local.epsilon0),
@@ -213,7 +218,7 @@ def common_spread(shuffler: SlotShuffler, model: ProtocolModel, people: int, del
     two = local.kind == "k-rr" and getattr(local, "domain_size", 0) == 2
     if not two or not mixed.any() or people > model.num_users or model.shuffle.num_honest < model.num_users:
         return None
-    each = common_each(shuffler, people, local.epsilon0, delta)
+    each = common_epsilons_by_rank(shuffler, people, local.epsilon0, delta)
     return None if each is None else Spread.of(each[mixed])
 
 

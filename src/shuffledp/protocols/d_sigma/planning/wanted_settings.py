@@ -22,7 +22,11 @@ from shuffledp.core.validate import invalid
 from shuffledp.protocols.d_sigma.laws.naming_tails import naming_tail
 from shuffledp.protocols.d_sigma.people.assignment import Groups
 from shuffledp.protocols.d_sigma.planning.displacement_choice import displacement_draws, mean_displacement
-from shuffledp.protocols.d_sigma.planning.each_person import central_each, household_each, named_each
+from shuffledp.protocols.d_sigma.planning.person_guarantees import (
+    central_epsilons_by_rank,
+    household_chances_by_rank,
+    naming_chances_by_rank,
+)
 from shuffledp.protocols.d_sigma.shufflers.reference_order import SlotShuffler
 from shuffledp.randomness.replayable import SeededSource
 
@@ -219,21 +223,21 @@ def _hiding(wanted: Wanted, epsilon0: float, uniform: Callable[[int], float]) ->
         chance = wanted.slot_chance
 
         def named(possible: NDArray[np.bool_], shuffler: SlotShuffler) -> bool:
-            return bool(named_each(shuffler, epsilon0)[possible].max() <= chance)
+            return bool(naming_chances_by_rank(shuffler, epsilon0)[possible].max() <= chance)
 
         found.append(("slot_chance", lambda size: float(_hidden_by_all(size, epsilon0)), named))
     if wanted.epsilon is not None:
         most = wanted.epsilon
 
         def central(possible: NDArray[np.bool_], shuffler: SlotShuffler) -> bool:
-            return bool(central_each(shuffler, uniform, epsilon0)[possible].max() <= most)
+            return bool(central_epsilons_by_rank(shuffler, uniform, epsilon0)[possible].max() <= most)
 
         found.append(("epsilon", lambda size: min(epsilon0, uniform(size)) if size > 1 else epsilon0, central))
     if wanted.household is not None:
         targets, least = wanted.household, float(wanted.chance or 0)
 
         def together(possible: NDArray[np.bool_], shuffler: SlotShuffler) -> bool:
-            each = household_each(shuffler, targets, epsilon0)
+            each = household_chances_by_rank(shuffler, targets, epsilon0)
             return each is not None and bool(each[possible].max() <= least)
 
         def alone(size: int) -> float:

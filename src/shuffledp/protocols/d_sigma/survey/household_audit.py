@@ -16,8 +16,8 @@ from shuffledp.core.text import in_digits
 from shuffledp.pipeline import Pipeline
 from shuffledp.protocols.d_sigma.attacks.reidentification_adversaries import KnownAnswers, LikeliestSlots
 from shuffledp.protocols.d_sigma.attacks.reidentification_game import Naming, name_slots
-from shuffledp.protocols.d_sigma.planning.each_person import common_each
 from shuffledp.protocols.d_sigma.planning.households import household_chances
+from shuffledp.protocols.d_sigma.planning.person_guarantees import common_epsilons_by_rank
 from shuffledp.protocols.d_sigma.planning.personal_promises import common_spread
 from shuffledp.randomness.sources import RandomSource, resolve_source
 
@@ -135,7 +135,7 @@ def guess_household(
     shuffler: Any = pipeline.shuffler
     local, trials, source = pipeline.randomizer.model, trials or _TRIALS, resolve_source(source)
     stated = common_spread(shuffler, pipeline.model(num_users), people, delta)
-    losses = None if stated is None else common_each(shuffler, people, local.epsilon0, delta)
+    losses = None if stated is None else common_epsilons_by_rank(shuffler, people, local.epsilon0, delta)
     if stated is None or losses is None:
         return None
     order, starts = shuffler.prepare().order, shuffler.prepare().starts

@@ -18,7 +18,7 @@ from shuffledp.protocols.d_sigma.analyzers.learned_laws import BoostedRegions, l
 from shuffledp.protocols.d_sigma.attacks.nearest_match import nearest_match_success
 from shuffledp.protocols.d_sigma.attacks.pilot_attacks import PilotAttacks
 from shuffledp.protocols.d_sigma.attacks.side_information import similar_people
-from shuffledp.protocols.d_sigma.planning.each_person import central_each, named_each
+from shuffledp.protocols.d_sigma.planning.person_guarantees import central_epsilons_by_rank, naming_chances_by_rank
 from shuffledp.protocols.d_sigma.shufflers.mallows import MallowsShuffler
 from shuffledp.protocols.d_sigma.shufflers.noisy_sort import NoisySortShuffler
 from shuffledp.protocols.d_sigma.shufflers.reference_order import SlotShuffler
@@ -124,8 +124,8 @@ class PreparedPilot:
         stars = [_star(order, ranks) for ranks in drawn]
         rhos = [self.attacks.rho(star, self._randomize()) for star in stars]
         learned, error, view = self._learned(shuffler)
-        named = named_each(shuffler, self.epsilon0)
-        central = central_each(shuffler, self.uniform, self.epsilon0)
+        named = naming_chances_by_rank(shuffler, self.epsilon0)
+        central = central_epsilons_by_rank(shuffler, self.uniform, self.epsilon0)
         found = [nearest_match_success(ranks, prepared.starts, self.keep, self.lie).mean() for ranks in drawn]
         return Tried(
             setting=setting,

@@ -18,8 +18,8 @@ from shuffledp.planning.family_plan import FamilyPlan
 from shuffledp.planning.mechanism_choice import expected_error
 from shuffledp.protocols.d_sigma.people.orders import reference_order
 from shuffledp.protocols.d_sigma.planning.displacement_choice import mean_displacement
-from shuffledp.protocols.d_sigma.planning.each_person import named_each
 from shuffledp.protocols.d_sigma.planning.group_mixing import mixing_of
+from shuffledp.protocols.d_sigma.planning.person_guarantees import naming_chances_by_rank
 from shuffledp.protocols.d_sigma.planning.personal_promises import (
     Promises,
     Spread,
@@ -255,7 +255,7 @@ def _chosen(
     named, out = None, np.zeros(0, dtype=np.int64)
     if wanted.slot_chance is not None:
         possible = can_be_hidden(shuffler, local.epsilon0, wanted.slot_chance)
-        named = Spread.of(named_each(shuffler, local.epsilon0)[possible])
+        named = Spread.of(naming_chances_by_rank(shuffler, local.epsilon0)[possible])
         out = np.sort(shuffler.prepare().order[~possible])
     median = int(np.median(own.groups.sizes[own.groups.own]))
     try:

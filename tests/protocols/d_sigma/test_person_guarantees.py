@@ -11,13 +11,13 @@ from shuffledp.core.local_models import ProtocolModel
 from shuffledp.protocols.d_sigma.laws.common_answers import common_answer_epsilon
 from shuffledp.protocols.d_sigma.laws.naming_tails import naming_tail
 from shuffledp.protocols.d_sigma.people.assignment import Groups
-from shuffledp.protocols.d_sigma.planning.each_person import (
-    central_each,
-    common_each,
-    household_each,
-    named_each,
-)
 from shuffledp.protocols.d_sigma.planning.households import household_odds
+from shuffledp.protocols.d_sigma.planning.person_guarantees import (
+    central_epsilons_by_rank,
+    common_epsilons_by_rank,
+    household_chances_by_rank,
+    naming_chances_by_rank,
+)
 from shuffledp.protocols.d_sigma.shufflers.mallows import MallowsShuffler
 from shuffledp.protocols.d_sigma.shufflers.noisy_sort import NoisySortShuffler
 from shuffledp.randomizers import KaryRandomizedResponse
@@ -68,7 +68,7 @@ def test_nobody_names_a_report_more_often_than_the_bound_whatever_all_answers_ar
     groups = Groups.from_radius([0, 1, 2, 3], 1)
     shuffler = MallowsShuffler(groups=groups, alpha=1.5)
     perms, law = law_of(shuffler, 4)
-    bound = named_each(shuffler, epsilon0)
+    bound = naming_chances_by_rank(shuffler, epsilon0)
     keep = math.exp(epsilon0) / (1 + math.exp(epsilon0))
     best = np.zeros(4)
     for answers in itertools.product((0, 1), repeat=4):
@@ -89,8 +89,16 @@ def test_with_gaussian_noise_the_bound_falls_as_more_people_stand_nearby():
     near = Groups.from_radius(np.arange(400), 20)
     sort = NoisySortShuffler(groups=near, alpha=1.0, noise="gaussian", delta=1e-6)
     wide = NoisySortShuffler(groups=near, alpha=4.0, noise="gaussian", delta=1e-6)
-    assert 1 / 400 < named_each(sort, 0.5).max() < named_each(wide, 0.5).max() < named_each(wide, 1.5).max() < 1
-    assert np.median(named_each(sort, 0.5)) < named_each(sort, 0.5)[0]  # the end of the line is hidden by half as many
+    assert (
+        1 / 400
+        < naming_chances_by_rank(sort, 0.5).max()
+        < naming_chances_by_rank(wide, 0.5).max()
+        < naming_chances_by_rank(wide, 1.5).max()
+        < 1
+    )
+    assert (
+        np.median(naming_chances_by_rank(sort, 0.5)) < naming_chances_by_rank(sort, 0.5)[0]
+    )  # the end of the line is hidden by half as many
 
 
 def test_with_gaussian_noise_the_nearest_slot_is_named_less_often_than_the_bound():
@@ -98,13 +106,13 @@ def test_with_gaussian_noise_the_nearest_slot_is_named_less_often_than_the_bound
     sort = NoisySortShuffler(groups=groups, alpha=6.0, noise="gaussian", delta=1e-3)
     draws = np.array([sort.draw_ranks() for _ in range(400)])
     stays = (draws == np.arange(60)).mean(axis=0)
-    assert (stays <= named_each(sort, 0.0) + 0.13).all()
-    assert stays.max() > 0.3 * named_each(sort, 0.0).max()
+    assert (stays <= naming_chances_by_rank(sort, 0.0) + 0.13).all()
+    assert stays.max() > 0.3 * naming_chances_by_rank(sort, 0.0).max()
 
 
 def test_central_epsilon_is_the_best_window_and_never_above_epsilon0():
     sort = NoisySortShuffler(groups=Groups.from_radius(np.arange(200), 10), alpha=2.0)
-    found = central_each(sort, lambda size: 3.0 / math.sqrt(size), 2.0)
+    found = central_epsilons_by_rank(sort, lambda size: 3.0 / math.sqrt(size), 2.0)
     at = sort.prepare().parameters
     assert found.max() <= 2.0
     middle = min(
@@ -113,15 +121,15 @@ def test_central_epsilon_is_the_best_window_and_never_above_epsilon0():
     assert found[100] == pytest.approx(middle, rel=0.05)
     assert found.min() >= middle * (1 - 1e-9)
     gaussian = NoisySortShuffler(groups=LINE, alpha=3.0, noise="gaussian", delta=1e-6)
-    assert (central_each(gaussian, lambda _: 0.1, 1.0) == 1.0).all()
+    assert (central_epsilons_by_rank(gaussian, lambda _: 0.1, 1.0) == 1.0).all()
 
 
 @pytest.mark.parametrize("kind", [MallowsShuffler, NoisySortShuffler])
 def test_in_a_small_block_everybody_hides_among_all_of_the_block(kind):
     sizes = (2, 11, 29, 100)  # of which only the first and the last are among the windows that are looked at
     shuffler = kind(groups=Groups.from_labels(np.repeat(np.arange(4), sizes)), alpha=0.0)
-    central = central_each(shuffler, lambda size: 3.0 / math.sqrt(size), 10.0)
-    household, common = household_each(shuffler, 3, 0.5), common_each(shuffler, 3, 0.5, 1e-3)
+    central = central_epsilons_by_rank(shuffler, lambda size: 3.0 / math.sqrt(size), 10.0)
+    household, common = household_chances_by_rank(shuffler, 3, 0.5), common_epsilons_by_rank(shuffler, 3, 0.5, 1e-3)
     local = KaryRandomizedResponse(epsilon0=0.5, domain_size=2).model
     given = household_odds(shuffler, ProtocolModel(local=local, shuffle=shuffler.model(142)), [[14, 20, 27]])
     assert given[0].more_than_half == pytest.approx(naming_tail(29, 3, 2, 1.0), rel=1e-6)
@@ -134,7 +142,7 @@ def test_in_a_small_block_everybody_hides_among_all_of_the_block(kind):
 def test_a_whole_block_costs_as_much_as_exchanging_its_ends():
     shuffler = NoisySortShuffler(groups=LINE, alpha=0.5)
     starts, at = shuffler.prepare().starts, shuffler.prepare().parameters
-    found = central_each(shuffler, lambda size: 0.1 if size == 7 else math.inf, 10.0)
+    found = central_epsilons_by_rank(shuffler, lambda size: 0.1 if size == 7 else math.inf, 10.0)
     assert found[:7] == pytest.approx(0.1 + 2 * (at[6] - at[0]))
     assert starts[1] == 7
     assert (found[7:] == 10.0).all()
@@ -142,7 +150,7 @@ def test_a_whole_block_costs_as_much_as_exchanging_its_ends():
 
 def test_other_distances_than_kendalls_are_refused():
     with pytest.raises(UnsupportedModelError, match="Kendall"):
-        named_each(MallowsShuffler(groups=LINE, alpha=3.0, distance="cayley"), 1.0)
+        naming_chances_by_rank(MallowsShuffler(groups=LINE, alpha=3.0, distance="cayley"), 1.0)
 
 
 def test_gaussian_noise_hides_nobody_in_a_sparse_stretch_better_than_a_guess_without_a_view(monkeypatch):
@@ -152,14 +160,14 @@ def test_gaussian_noise_hides_nobody_in_a_sparse_stretch_better_than_a_guess_wit
     shuffler = NoisySortShuffler(
         groups=Groups.from_radius(line[:, None], 10.0), alpha=16.4, delta=1e-6, noise="gaussian"
     )
-    named = named_each(shuffler, 0.5)
+    named = naming_chances_by_rank(shuffler, 0.5)
     rank = int(np.flatnonzero(shuffler.prepare().order == 1004)[0])
     noise = np.random.default_rng(1).normal(size=(400, line.size))
     places = np.argsort(shuffler.prepare().parameters + noise, axis=1)
     kept = (places[:, rank] == rank).mean()
     assert named[rank] > kept - 0.06 > 0.05
-    monkeypatch.setattr("shuffledp.protocols.d_sigma.planning.each_person._MANY", 100)
-    coarse = named_each(shuffler, 0.5)
+    monkeypatch.setattr("shuffledp.protocols.d_sigma.planning.person_guarantees._MANY", 100)
+    coarse = naming_chances_by_rank(shuffler, 0.5)
     assert (coarse >= named).all()
     assert named[100:900].max() < named[rank] / 2
 
@@ -168,7 +176,7 @@ def test_a_common_answer_pays_for_the_exchange_of_each_member_of_the_household()
     """Mutant: the cost of one exchange for all of them."""
     everybody, theta = Groups.from_labels([0] * 8), 0.005
     shuffler = MallowsShuffler(groups=everybody, concentration=theta)
-    each = common_each(shuffler, 2, 1.0, 0.1)
+    each = common_epsilons_by_rank(shuffler, 2, 1.0, 0.1)
     windows = [(4, 2 * 4 - 3), (8, 2 * 8 - 3)]  # two of w + 1 ranks are exchanged for at most 2 w - 1 inversions
     expected = min(common_answer_epsilon(size, 2, 1.0, 0.1) + 2 * theta * pairs for size, pairs in windows)
     assert each == pytest.approx(np.full(8, expected), rel=1e-6)

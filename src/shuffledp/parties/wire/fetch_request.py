@@ -8,7 +8,7 @@ from typing import Annotated, Self
 
 from shuffledp.core.errors import RemoteProtocolError
 from shuffledp.core.validate import invalid
-from shuffledp.parties.wire.closing import require_recent
+from shuffledp.parties.wire.close_request import require_recent
 from shuffledp.parties.wire.grammar import ID_BYTES, SIGNATURE_BYTES, CollectionId, Id, UInt8
 from shuffledp.parties.wire.keys import AnalyzerKey, is_signed_by
 from shuffledp.parties.wire.presentation import Fixed, Integer, Message, Opaque

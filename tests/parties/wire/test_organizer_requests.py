@@ -9,10 +9,10 @@ import pytest
 from shuffledp.core.errors import InvalidParameterError, MalformedMessageError, RemoteProtocolError
 from shuffledp.parties.wire.keys import AnalyzerKey, GatewayKey, ShufflerKey, in_text
 from shuffledp.parties.wire.mix_terms import MixPolicy, MixTerms, place_of
-from shuffledp.parties.wire.organizing import OrganizerRequest, RequestKind
+from shuffledp.parties.wire.organizer_requests import OrganizerRequest, RequestKind
 from shuffledp.parties.wire.published_keys import PublishedKey
 from shuffledp.parties.wire.published_result import PublishedResult
-from shuffledp.parties.wire.registering import RegistrantProof, code_of_shown
+from shuffledp.parties.wire.registrant_proofs import RegistrantProof, code_of_shown
 
 NOW = datetime(2026, 12, 1, 12, tzinfo=UTC)
 ID, OTHER = bytes(32), bytes([1] * 32)

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Annotated, Self
 
 from shuffledp.core.errors import InvalidParameterError, MalformedMessageError, RemoteProtocolError
-from shuffledp.parties.wire.closing import require_recent
+from shuffledp.parties.wire.close_request import require_recent
 from shuffledp.parties.wire.grammar import SIGNATURE_BYTES
 from shuffledp.parties.wire.keys import AnalyzerKey, from_text, in_text, is_signed_by
 from shuffledp.parties.wire.presentation import Fixed, Integer, Message

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from shuffledp.core.errors import MalformedMessageError, RemoteProtocolError
-from shuffledp.parties.wire.closing import CloseRequest
+from shuffledp.parties.wire.close_request import CloseRequest
 from shuffledp.parties.wire.keys import ShufflerKey
 
 NOW = datetime(2026, 12, 1, 12, tzinfo=UTC)

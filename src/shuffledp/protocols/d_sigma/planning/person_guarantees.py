@@ -32,7 +32,7 @@ _WHOLE_BLOCKS = 8  # sizes of blocks, the smallest ones, that are such a window 
 _STEP_OF_COST, _MOST_COST = 0.05, 30.0  # of a household's windows
 
 
-def named_each(shuffler: SlotShuffler, epsilon0: float) -> Floats:
+def naming_chances_by_rank(shuffler: SlotShuffler, epsilon0: float) -> Floats:
     """Largest chance of naming the slot of each person's report, for an attacker who knows all answers.
 
     Shape (people,), along the reference order.
@@ -52,7 +52,7 @@ def named_each(shuffler: SlotShuffler, epsilon0: float) -> Floats:
     return named_with_at_most(shuffler.swap_geometry().crowds(), epsilon0)
 
 
-def central_each(shuffler: SlotShuffler, uniform: Callable[[int], float], epsilon0: float) -> Floats:
+def central_epsilons_by_rank(shuffler: SlotShuffler, uniform: Callable[[int], float], epsilon0: float) -> Floats:
     """Central epsilon of the person at each rank: that of a uniform shuffle of the best window, plus its swap cost.
 
     Args:
@@ -150,7 +150,7 @@ def _finite_geometry(shuffler: SlotShuffler) -> SwapGeometry | None:
         return None
 
 
-def household_each(shuffler: SlotShuffler, targets: int, epsilon0: float) -> Floats | None:
+def household_chances_by_rank(shuffler: SlotShuffler, targets: int, epsilon0: float) -> Floats | None:
     """Largest chance of finding over half the slots of k neighbors, for each rank; None if no swap cost is finite.
 
     It is the bound of `household_chances` for neighbors, quick enough for a search over many shuffles: costs are
@@ -191,7 +191,7 @@ def household_each(shuffler: SlotShuffler, targets: int, epsilon0: float) -> Flo
     return _from_rank_on(np.minimum(found, np.repeat(whole, sizes)), prepared.starts, targets)
 
 
-def common_each(shuffler: SlotShuffler, targets: int, epsilon0: float, delta: float) -> Floats | None:
+def common_epsilons_by_rank(shuffler: SlotShuffler, targets: int, epsilon0: float, delta: float) -> Floats | None:
     """Central epsilon of one yes or no that k people at one place have in common, for each rank.
 
     At most k epsilon0.

@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Annotated, Self
 
 from shuffledp.core.errors import RemoteProtocolError
-from shuffledp.parties.wire.closing import require_recent
+from shuffledp.parties.wire.close_request import require_recent
 from shuffledp.parties.wire.grammar import SIGNATURE_BYTES, CollectionId
 from shuffledp.parties.wire.keys import AnalyzerKey, is_signed_by
 from shuffledp.parties.wire.presentation import Fixed, Integer, Message, Opaque
