@@ -222,7 +222,7 @@ def _of_both(level: float) -> float:
 
 
 def _by_ends(low: Floats, high: Floats) -> Floats:
-    """Ends of the quotients, from ends of intervals that hold all shares at once.
+    """Ends of intervals for shares among those asked, from ends that hold for all shares at once.
 
     The last share is of people not asked.
     """

@@ -79,9 +79,9 @@ class Contrast:
     def _ends_at(
         self, center: Floats, other: Floats, first: tuple[Floats, Floats], second: tuple[Floats, Floats]
     ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Masks of the pairs whose reach below, and above, is cut by the range of possible values.
+        """Masks of the pairs whose interval is cut below, or above, at an end of the range of possible values.
 
-        So the interval reaches less than its error.
+        There the interval reaches less far than its error.
         """
         ends = self.first.possible, self.second.possible
         if ends[0] is None or ends[1] is None:

@@ -74,7 +74,7 @@ def flow_section(outcome: ColumnOutcome) -> Section:
 
 
 def _where(danger: str) -> Medium:
-    """Medium for a danger: only a terminal for a demonstration, since a page has a banner for it."""
+    """Medium for a warning: terminal and page, or the terminal alone for a demonstration (a page has a banner)."""
     return TERMINAL if danger == DEMONSTRATION else Medium.BOTH
 
 

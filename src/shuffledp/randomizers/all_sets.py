@@ -138,7 +138,7 @@ class AllSetsModel(TicksModel):
         return _sets(self.num_options, self.at_most)
 
     def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
-        """Check of the one column ``value`` of integers in range(num_sets)."""
+        """Check the one column ``value`` of integers in range(num_sets)."""
         self.response.check(columns)
 
     def set_counts(self, columns: Mapping[str, NDArray[Any]]) -> NDArray[np.int64]:

@@ -116,7 +116,7 @@ class BlanketedResponseModel(BlanketModel):
         )
 
     def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
-        """Check of the one column ``value`` of integers in range(domain_size + 1)."""
+        """Check the one column ``value`` of integers in range(domain_size + 1)."""
         check_integer_columns(columns, "value")
         check_categories(columns["value"], self.domain_size + 1, "reports")
 

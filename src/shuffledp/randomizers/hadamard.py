@@ -124,7 +124,7 @@ class HadamardResponseModel(FrequencyModel):
         return np.maximum(found, 0.0)
 
     def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
-        """Check of the one integer column ``index`` in range(K)."""
+        """Check the one integer column ``index`` in range(K)."""
         check_integer_columns(columns, "index")
         check_categories(columns["index"], self.num_columns, "reports")
 

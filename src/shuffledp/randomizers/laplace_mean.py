@@ -93,7 +93,7 @@ class DiscreteLaplaceMeanModel(RangeModel):
         return self.num_steps
 
     def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
-        """Check of the one integer column ``value``, within the reach of the noise.
+        """Check the one integer column ``value``, within the reach of the noise.
 
         Every integer is possible, but those refused have together a chance below 2^-100 in one report. A single one
         could move the mean by any amount, and be no accident. To refuse a report costs no privacy: it is computed from

@@ -144,7 +144,7 @@ class OptimizedLocalHashingModel(FrequencyModel):
         return TwoLevelLaw(share=float(share), overlap=float(overlap), union=union, is_union_bound=bounded)
 
     def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
-        """Check of the integer columns ``seed`` in range(P^2) and ``value`` in range(g)."""
+        """Check the integer columns ``seed`` in range(P^2) and ``value`` in range(g)."""
         check_integer_columns(columns, "seed", "value")
         check_categories(columns["seed"], self.num_seeds, "seeds")
         check_categories(columns["value"], self.hash_range, "reports")

@@ -179,7 +179,7 @@ class MaskedPrefixModel(PrefixModel):
         return support_counts(prepared.functions, prepared.values, keys, self.prefix_bits)
 
     def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
-        """Check of the integer columns ``part``, ``seed`` (any 64 bits) and ``value`` in range(g)."""
+        """Check the integer columns ``part``, ``seed`` (any 64 bits) and ``value`` in range(g)."""
         check_integer_columns(columns, "part", "seed", "value")
         check_categories(columns["part"], self.num_levels + 1, "parts")
         check_categories(columns["seed"], 1 << 64, "seeds")

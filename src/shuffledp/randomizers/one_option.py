@@ -101,7 +101,7 @@ class OneOptionModel(TicksModel):
         )
 
     def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
-        """Check of the columns ``option``, in range(num_options), and ``ticked``, 0 or 1."""
+        """Check the columns: ``option`` is in range(num_options), and ``ticked`` is 0 or 1."""
         check_about_options(columns, self.num_options)
 
     def counted(self, columns: Mapping[str, NDArray[Any]]) -> Supports:

@@ -132,7 +132,7 @@ class PrivUnitModel(MeanModel):
         return TwoLevelLaw(share=cap_mass(self.depth, self.dimension), overlap=0.0)
 
     def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
-        """Check of the one column ``vector`` of unit vectors, shape (n, dimension)."""
+        """Check the one column ``vector`` of unit vectors, shape (n, dimension)."""
         vectors = columns.get("vector")
         if list(columns) != ["vector"] or vectors is None or vectors.dtype.kind != "f" or vectors.ndim != 2:
             found = ", ".join(f"{name} ({array.dtype}, {array.ndim}-d)" for name, array in columns.items())

@@ -117,7 +117,7 @@ class KaryRandomizedResponseModel(FrequencyModel):
         return JointSupport(with_own=0.0, of_others=0.0)
 
     def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
-        """Check of the one column ``value`` of integers in range(domain_size)."""
+        """Check the one column ``value`` of integers in range(domain_size)."""
         check_integer_columns(columns, "value")
         check_categories(columns["value"], self.domain_size, "reports")
 
@@ -190,7 +190,7 @@ class RespondedRangeModel(RangeModel):
         return self.response.guarantee
 
     def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
-        """Check of the one column ``value``, the index of the reported number."""
+        """Check the one column ``value``, the index of the reported number."""
         self.response.check(columns)
 
     @property

@@ -149,7 +149,7 @@ class SubsetSelectionModel(FrequencyModel):
         return JointSupport(with_own=with_own, of_others=pairs / (others * (others - 1)))
 
     def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
-        """Check of the one column ``bits``: d bits set in each row.
+        """Check the one column ``bits``: d bits set in each row.
 
         It is uint8, shape (n, ceil(k / 8)).
         """

@@ -116,7 +116,7 @@ class UnaryEncodingModel(FrequencyModel):
         return JointSupport(with_own=self.p * self.q, of_others=self.q**2)
 
     def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
-        """Check of the one column ``bits`` of uint8, shape (n, ceil(k / 8)).
+        """Check the one column ``bits`` of uint8, shape (n, ceil(k / 8)).
 
         Value v is in bit v % 8 of byte v // 8.
         """

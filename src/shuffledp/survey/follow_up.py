@@ -32,7 +32,7 @@ class Block(Protocol):
 
     @property
     def randomizer(self) -> Question:
-        """Question of the block."""
+        """Table ``[randomizer]`` of the question, which is read as a value of the question's type."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

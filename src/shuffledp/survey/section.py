@@ -40,7 +40,7 @@ class Section(Described):
 
     @classmethod
     def for_kind(cls, kind: str, further: Iterable[inspect.Parameter], **facts: Any) -> type[Self]:
-        """A subclass of this family for one kind of a registry, with further keyword arguments as keys."""
+        """Subclass of this section for one kind of a registry, whose further keyword arguments become keys."""
         name = "".join(part.capitalize() for part in kind.split("-"))
         required = inspect.Parameter.empty
         keys = [(each, field() if each.default is required else field(default=each.default)) for each in further]

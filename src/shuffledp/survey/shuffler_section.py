@@ -78,7 +78,7 @@ class ShufflerSection(Section):
 
     @classmethod
     def members(cls) -> dict[str, type[Self]]:
-        """The sections of all kinds of this family, sorted by kind."""
+        """The sections of all kinds that are subclasses of this one, sorted by kind."""
         made = ((kind, section_of(kind)) for kind in sorted(TASK_KINDS))
         return {kind: member for kind, member in made if issubclass(member, cls)}
 

@@ -49,7 +49,7 @@ def first_sums() -> dict[str, FirstSum]:
 
 
 def usual_sum() -> str:
-    """Kind of the protocol of a sum that is taken where none is named."""
+    """Kind of protocol for a sum in a first task file, if no kind is named."""
     return next(iter(first_sums()))
 
 

@@ -94,9 +94,9 @@ def least_delta(bound: DeltaBound, epsilon: float, start: Choices, *, others: in
 
 
 def _lowest(bound: DeltaBound, epsilon: float, start: Choices, others: int, delta: float) -> SearchResult | None:
-    """Result at an epsilon if its bound is at most ``delta``; else None.
+    """Search result at this epsilon, if the bound found on delta is at most ``delta``; None otherwise.
 
-    None also where a rough value is far above.
+    None also where a rough value is far above ``delta``.
     """
     rough = bound(epsilon, start, roughly=True)
     if rough is None or rough > 2 * delta:

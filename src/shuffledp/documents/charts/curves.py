@@ -205,7 +205,7 @@ class Curves:
         return np.array(places, dtype=np.intp), np.array(heights, dtype=np.float64)
 
     def _is_jump(self, place: int) -> bool:
-        """Whether the best theorem at this value or at the value before does not apply at the other value."""
+        """Whether the curve jumps before this value: the best theorem on one side does not apply on the other side."""
         pairs = [curve.epsilon[place - 1 : place + 1] for curve in self.curves if curve.theorem.kind.promises]
         best = np.fmin.reduce(pairs)
         return any(all(np.isnan(pair).any() for pair in pairs if pair[side] == best[side]) for side in range(2))
@@ -293,7 +293,7 @@ class _Family:
         return high
 
     def users_curve(self, theorem: Theorem, users: NDArray[np.int64], people: int) -> Curve:
-        """Curve of a theorem over users; reasons of a failure that more users do not remove are preferred."""
+        """Curve of a theorem over users; if it fails, the reason given is one that more users do not remove, if any."""
         failing, never = self.failing(theorem, people), self.failing(theorem, _FARTHEST)
         lasting = next((text for name, text in failing.items() if name in never), None)
         curve = self.curve(theorem, users, people)

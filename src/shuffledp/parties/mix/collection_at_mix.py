@@ -1,4 +1,4 @@
-"""Collection at a mix host: its shuffler, its issuer if the mix is one, and its organizer's requests."""
+"""Collection at a mix host: its shuffler, its issuer if the mix gives out tokens, and its organizer's requests."""
 
 import asyncio
 import json
@@ -182,7 +182,9 @@ class CollectionAtMix:
             await self.at_issuer.take(both)
 
     async def absent(self) -> list[str]:
-        """Digests of the invitations without a token so far; each call is counted before its answer.
+        """Digests of the invitations without a token so far.
+
+        An analyst may ask a few times; each time is counted before the answer.
 
         Raises:
             Refused: if the collection does not say that its analyst may ask, or three times are over.

@@ -227,7 +227,7 @@ class Question(Section):
         return 1.0
 
     def shared(self) -> dict[str, Any]:
-        """Keys with their values, except the kind, which another randomizer may take over."""
+        """Keys and values that another randomizer may take over: all except the kind."""
         return {key: value for key, value in self.to_dict().items() if key != self.tag_key}
 
     def alternatives(self) -> "dict[str, type[Question]]":

@@ -149,7 +149,7 @@ class SlotShuffler:
         return other
 
     def _measured(self) -> MeasuredOrder:
-        """Groups along the reference order; the order is found or checked here unless ``_along`` holds it."""
+        """Groups along the reference order, taken from ``_along`` if known; else the order is found or checked."""
         if self._along is not None:
             return self._along
         if self.groups is None:

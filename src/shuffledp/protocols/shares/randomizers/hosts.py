@@ -131,7 +131,7 @@ class HostedShareModel(ShareModel):
     hosts: Hosts
 
     def to_dict(self) -> dict[str, Any]:
-        """Dictionary of the fields, without ``hosts`` for one trusted host with a shuffle for each message."""
+        """Dictionary of the fields; ``hosts`` is left out if it has its default, one trusted host."""
         table = super().to_dict()
         return without_none(table | {"hosts": None if self.hosts == Hosts() else table["hosts"]}, "hosts")
 

@@ -158,7 +158,7 @@ class SplitAndMixModel(HostedShareModel, LaplaceShareModel):
         )
 
     def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
-        """Check of the integer columns ``residue`` (below the modulus) and ``round`` (below ``num_rounds``)."""
+        """Check the integer columns ``residue`` (below the modulus) and ``round`` (below ``num_rounds``)."""
         check_integer_columns(columns, "residue", "round")
         for name, limit in (("residue", self.modulus), ("round", self.num_rounds)):
             column = columns[name]

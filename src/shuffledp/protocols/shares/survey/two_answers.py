@@ -27,7 +27,7 @@ class RangeOrTwoAnswers(Ranged):
     categories: tuple[Category, ...] | None
 
     def check_two(self) -> None:
-        """Refuse other than two categories, and a range beside categories that is not from 0 to 1."""
+        """Refuse a number of categories other than two, and another range than 0 to 1 beside categories."""
         if self.categories is None:
             return
         if len(self.categories) != 2:
