@@ -158,7 +158,15 @@ def fetch(
         raise InvalidParameterError("--publish must be left out with --once: a result comes after the close.")
     try:
         found = asyncio.run(
-            fetch_release(read, keys, folder, once=once, certificates=ca, earlier=earlier or (), waiting=Waiting(once))
+            fetch_release(
+                read,
+                keys,
+                folder,
+                once=once,
+                certificates=ca,
+                earlier=earlier or (),
+                waiting=Waiting(read, once=once),
+            )
         )
     except (BatchTooSmallError, AgreementError, SpoiltReportsError) as error:
         if publish:
@@ -188,16 +196,17 @@ def publish_result(
 
 
 class Waiting:
-    """Notices on the error stream whenever the shuffler begins or ceases to answer."""
+    """Notices on the error stream whenever the shuffler, or one of several hosts, begins or ceases to answer."""
 
-    def __init__(self, once: bool) -> None:
-        self._said = once  # the last that was said; a wait of one request is not worth a word
+    def __init__(self, collection: "Collection", *, once: bool) -> None:
+        self._who = "One of the hosts" if collection.further_shufflers else "The shuffler"
+        self._said = True if once else None  # the last that was said; a wait of one request is not worth a word
 
     def __call__(self, is_reached: bool) -> None:
-        """Print whether the shuffler answers, if that has changed."""
+        """Print whether all answer, if that has changed."""
         if is_reached != self._said and not screen().quiet:
             line = "Waiting for the close. Stop it at any time, and run the same command again."
-            typer.echo(line if is_reached else "The shuffler does not answer; trying again.", err=True)
+            typer.echo(line if is_reached else f"{self._who} does not answer; trying again.", err=True)
         self._said = is_reached
 
 

@@ -2,8 +2,9 @@
 
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,7 +21,9 @@ from shuffledp.core.errors import (
     InvalidParameterError,
     RemoteProtocolError,
     SpoiltReportsError,
+    UnreachableError,
 )
+from shuffledp.core.instants import instant
 
 if TYPE_CHECKING:
     from shuffledp.parties.organizer.mix_client import MixClient
@@ -63,7 +66,7 @@ def status(folder: SurveyPath, *, ca: Certificates = None, json: Json = False) -
     if json:
         print_json({"collection": collection.id.hex()} | found)
         return
-    next_ = list(_next(survey, collection, found["phase"], ca))
+    next_ = list(_next(survey, collection, found, ca))
     show_document(lambda: survey_status_document(collection, found, *next_))
 
 
@@ -109,10 +112,14 @@ def remind(
     from shuffledp.documents.collections.survey_document import reminders_document
     from shuffledp.parties.organizer import mix_survey
     from shuffledp.parties.organizer.survey_folder import SurveyFolder
+    from shuffledp.parties.service.client import NO_ANSWER
 
     survey = SurveyFolder(folder)
     collection = survey.read()
-    if status_of(collection, ca)["phase"] != "open":
+    phase = status_of(collection, ca)["phase"]
+    if phase == NO_ANSWER:
+        raise UnreachableError(f"all mixes must answer; see shuffledp survey status {survey.path}. Try again later.")
+    if phase != "open":
         raise InvalidParameterError(
             "FOLDER must be of a survey that is open, so that people can still answer; this one is closed. Next comes "
             f"shuffledp survey finish {survey.path} --publish."
@@ -139,7 +146,7 @@ def close(folder: SurveyPath, *, ca: Certificates = None) -> None:
     collection = survey.read()
     _close(survey, collection, ca)
     found = status_of(collection, ca)
-    next_ = list(_next(survey, collection, found["phase"], ca))
+    next_ = list(_next(survey, collection, found, ca))
     show_document(lambda: survey_status_document(collection, found, *next_))
 
 
@@ -208,13 +215,16 @@ def _finish_at_mix(
 ) -> None:
     """Close a survey at its mix, write its release, and publish the result if asked to."""
     from shuffledp.parties.organizer import mix_survey
+    from shuffledp.parties.service.client import NO_ANSWER
 
-    standing = status_of(collection, ca)
-    if any(each["phase"] == "open" for each in (standing, *standing.get("hosts", ()))):  # though others may be away
+    standing, is_over = status_of(collection, ca), datetime.now(UTC) >= instant(closes=collection.closes)
+    needs_none = is_over or survey.release.is_dir()  # of those who do not answer: after its date a mix closes by itself
+    may_be_open = {"open"} if needs_none else {"open", NO_ANSWER}
+    if any(each["phase"] in may_be_open for each in (standing, *standing.get("hosts", ()))):
         _close(survey, collection, ca)
     found: FetchedRelease | BatchTooSmallError | AgreementError | SpoiltReportsError
     try:
-        found = mix_survey.finished(survey, certificates=ca, waiting=Waiting(once=False))
+        found = mix_survey.finished(survey, certificates=ca, waiting=Waiting(collection, once=False))
         _show_release(survey, found, ledger)
     except (BatchTooSmallError, AgreementError, SpoiltReportsError) as error:
         found = error
@@ -269,12 +279,13 @@ def _check_page(survey: "SurveyFolder", collection: "Collection", ca: Path | Non
             raise type(error)(f"{error} Put {survey.page_file} there, as it is.") from None
 
 
-def _next(survey: "SurveyFolder", collection: "Collection", phase: str, ca: Path | None) -> Iterator[str]:
-    """Next steps of a survey, a sentence each."""
+def _next(survey: "SurveyFolder", collection: "Collection", found: Mapping[str, Any], ca: Path | None) -> Iterator[str]:
+    """Next steps of a survey, whose state ``found`` is, a sentence each."""
     from shuffledp.documents.release_document import RELEASE_PAGE
+    from shuffledp.parties.service.client import NO_ANSWER
 
     publish = "" if collection.local else " --publish"
-    if phase == "open":
+    if found["phase"] == "open":
         yield "People are served the page that the link names."
         if collection.issuer is not None:
             yield f"Remind people: shuffledp survey remind {survey.path}"
@@ -284,7 +295,16 @@ def _next(survey: "SurveyFolder", collection: "Collection", phase: str, ca: Path
     released = survey.release.is_dir()
     if released:
         yield f"It is released: {survey.release / RELEASE_PAGE}"
-    if publish and (results := _results(collection, ca)):
+    elif found["phase"] == NO_ANSWER:
+        yield "Nothing is released unless all of them answer in the end: ask again later."
+        return
+    try:
+        results = _results(collection, ca) if publish else ()
+    except RemoteProtocolError:
+        if found["phase"] == NO_ANSWER:  # which is said already
+            return
+        raise
+    if results:
         from shuffledp.parties.service.batch_release import says_released
 
         last = results[-1].statement

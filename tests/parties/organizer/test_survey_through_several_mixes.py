@@ -15,6 +15,7 @@ from shuffledp.core.errors import AgreementError, InvalidParameterError, RemoteP
 from shuffledp.files.devices import randomize_each
 from shuffledp.files.reading import CsvInMemory
 from shuffledp.parties.organizer import mix_survey
+from shuffledp.parties.organizer.mix_client import MixClient
 from shuffledp.parties.organizer.survey_folder import SurveyFolder
 from shuffledp.parties.service import client
 from shuffledp.parties.service.client import new_client, send
@@ -122,6 +123,38 @@ def test_a_mix_that_does_not_say_how_it_stands_keeps_no_other_open(tmp_path, mon
         assert shuffledp("survey", "finish", tmp_path / "survey").code == 8
         for each in collection.hosts:
             assert httpx.get(f"{each.url}{collection.path}").json()["phase"] != "open"
+
+
+@pytest.mark.deep
+def test_with_a_mix_away_nobody_is_told_that_the_survey_is_closed_and_no_command_waits_for_it(tmp_path, monkeypatch):
+    """Mutant: an unknown state is taken for a closed one, and a mix that was away stays open for all its days."""
+    with ExitStack() as stack, monkeypatch.context() as away:
+        collection = made(tmp_path, stack, monkeypatch)
+        told, close, silent = client._status_at, MixClient.close, collection.hosts[2].url
+
+        def status_at(url, *rest):
+            if url == silent:
+                raise RemoteProtocolError(f"{url} must answer")
+            return told(url, *rest)
+
+        def closed(mix, *rest):
+            if mix.url == silent:
+                raise RemoteProtocolError(f"{silent} must answer")
+            close(mix, *rest)
+
+        away.setattr(client, "_status_at", status_at)
+        away.setattr(MixClient, "close", closed)
+        stands = shuffledp("survey", "status", tmp_path / "survey").out
+        assert f"{silent} does not answer." in stands
+        assert "ask again later" in stands
+        assert "survey finish" not in stands
+        reminded = shuffledp("survey", "remind", tmp_path / "survey")
+        assert (reminded.code, "must answer" in reminded.err, "closed" in reminded.err) == (9, True, False)
+        for _ in range(2):  # the others are closed the second time
+            done = shuffledp("survey", "finish", tmp_path / "survey")
+            assert (done.code, f"{silent} must answer" in done.err) == (2, True)
+        away.undo()
+        assert shuffledp("survey", "finish", tmp_path / "survey").code == 0
 
 
 def test_several_mixes_are_for_sums_alone():
