@@ -1,4 +1,4 @@
-"""Accountant: the tightest theorem for a protocol at a delta, and why each other theorem fails.
+"""Accountant: the tightest theorem that applies to a protocol at a delta, and why others do not.
 
 Three recipes. A number, from a public description alone:
 
@@ -306,7 +306,10 @@ def _who_is_counted(model: ProtocolModel, counted: ProtocolModel) -> tuple[str, 
 
 
 def nothing_known(model: ProtocolModel, where: str, *, delta: float) -> UnsupportedModelError:
-    """Error that no theorem applies to this model, with the first hypothesis that fails."""
+    """Error that no theorem applies at ``where``, with a hypothesis that fails at this delta.
+
+    The hypothesis is of the first theorem about protocols like this one.
+    """
     reasons = _failing(model, delta, (each for each in THEOREMS if each.kind.promises and each.concerns(model)))[:1]
     return UnsupportedModelError(
         f"no theorem covers {model.local.kind!r} reports through a shuffle of kind {model.shuffle.kind!r} at {where}: "

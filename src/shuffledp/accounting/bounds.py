@@ -1,4 +1,7 @@
-"""Upper and lower bounds on a protocol's central epsilon, and the finding of each theorem."""
+"""Upper and lower bounds on a protocol's central epsilon, with the finding of each theorem.
+
+A finding is what the theorem gives, or the reason why it does not apply.
+"""
 
 import math
 import time

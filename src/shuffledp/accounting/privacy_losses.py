@@ -138,7 +138,7 @@ class LossSum:
         return min(found * math.exp(scale) * (1 + 1e-9) + self.beyond, 1.0)
 
     def epsilon(self, delta: float, *, limit: float) -> float:
-        """Least epsilon at this delta; at most ``limit``, which is a sufficient epsilon."""
+        """Least epsilon at this delta; at most ``limit``, an epsilon that is known to suffice."""
         return smallest_below(self.delta, level=delta, limit=limit, tolerance=1e-7)
 
 

@@ -187,7 +187,7 @@ def fake_senders(model: ProtocolModel, *, shuffled: bool = True) -> tuple[Hypoth
 
 
 def uniform_shuffle(model: ProtocolModel) -> Hypothesis:
-    """Hypothesis: every order of the reports is equally likely, and nothing else shows their origin."""
+    """Hypothesis: all orders of the reports are equally likely; nothing else about origins is seen."""
     return Hypothesis(
         "uniform-shuffle", "a uniform shuffle", f"shuffler {model.shuffle.kind!r}", model.shuffle.is_uniform
     )

@@ -142,7 +142,7 @@ class WeakCache(Generic[_Found]):
         return kept[1]
 
     def put(self, objects: tuple[object, ...], found: _Found, key: Hashable = None) -> _Found:
-        """Store a value, which is also returned, until an object dies or newer values displace the value."""
+        """Store and return a value, kept until one of its objects dies or newer values displace it."""
         place, everything = _place(objects, key), self._found
 
         def forget(_: object) -> None:

@@ -79,7 +79,7 @@ class Guarantee(Described):
         """Guarantee in one sentence for anybody; ``relation`` is "at most", "exactly", "at least" or "about"."""
 
     def text_of_sum(self, relation: str) -> str:
-        """Guarantee of a sum in one sentence, about all columns or releases that one person answered."""
+        """Guarantee of a sum in one sentence, in which all answers of one person may be replaced."""
         return self.text(relation)
 
 
@@ -114,7 +114,7 @@ class DifferentialPrivacy(Guarantee):
         return "" if self.is_trivial else weakness_of(self.epsilon, "what one person answered")
 
     def implies(self, other: Guarantee) -> bool:
-        """True if the other guarantee is trivial, or equal or weaker with the same type and neighbors."""
+        """True if the other is trivial, or has the same type and neighbors and no smaller epsilon or delta."""
         if not isinstance(other, DifferentialPrivacy):
             return other.is_trivial
         if other.is_trivial:

@@ -1,6 +1,7 @@
 """Points in time for agreements of two parties: in UTC, to the second, as text.
 
-Nothing here looks at a clock: what is compared with the present takes ``now`` as an argument.
+Such a text is ``2026-12-01T12:00:00Z``. Nothing here looks at a clock: what is compared with the present takes
+``now`` as an argument.
 """
 
 import re
@@ -39,7 +40,7 @@ def end_of_day(text: str) -> str:
 
 
 def written(moment: datetime) -> str:
-    """Text of a point in time in whole seconds; ``moment`` must have a time zone."""
+    """Text of a point in time, cut to whole seconds; ``moment`` must have a time zone."""
     return moment.astimezone(UTC).replace(microsecond=0).strftime(_WRITTEN)
 
 

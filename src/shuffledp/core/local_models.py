@@ -119,7 +119,8 @@ class LocalModel(Described):
     def laplace_steps(self) -> float | None:
         """Number of steps of the input grid under Laplace noise; None for other randomizers.
 
-        The noise has the loss epsilon0 over the whole range. Infinity stands for real numbers.
+        Reports are inputs plus discrete Laplace noise. The noise has the loss epsilon0 over the whole range. Infinity
+        stands for real numbers.
         """
         return None
 

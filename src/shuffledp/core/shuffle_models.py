@@ -182,7 +182,7 @@ class ShuffleModel(Described):
 
     @property
     def is_uniform(self) -> bool:
-        """True if every order of all reports is equally likely, and nothing else shows their origin."""
+        """True if all orders of all reports are equally likely and nothing else about origins is seen."""
         return False
 
     @property
@@ -220,9 +220,9 @@ class ShuffleModel(Described):
         return ()
 
     def position_laws(self) -> tuple[PositionLaw, ...]:
-        """Position distributions, at least one for each person that majorizes the person's distribution.
+        """Distributions of positions: at least one majorizes each person's; empty if unknown.
 
-        Empty if unknown. They are conditional on everything that is seen besides the reports.
+        They are conditional on everything that is seen besides the reports.
         """
         return (PositionLaw(weights=(1 / self.num_users,), counts=(self.num_users,)),) if self.is_uniform else ()
 

@@ -236,7 +236,7 @@ def _deviance(counts: Floats, means: Floats | float) -> Floats:
 
 
 def stirling_error(counts: Floats) -> Floats:
-    """Error of Stirling's formula for log(count!), for counts of 1 or more."""
+    """Error of Stirling's formula: log(count!) minus the formula, for counts of 1 or more."""
     square = 1 / (counts * counts)
     series = (1 / 12 - (1 / 360 - (1 / 1260 - (1 / 1680 - square / 1188) * square) * square) * square) / counts
     small = counts < _TABLE

@@ -288,7 +288,7 @@ def _tail_from(counts: Floats, trials: Floats, chance: float) -> Floats:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LimitedVariation:
-    """Randomizers of loss epsilon0 with a total variation of at most beta between two inputs.
+    """Randomizers of loss epsilon0 with a total variation of at most beta between two inputs' laws.
 
     In units of a blanket w, (R(x), R(x')) has the atoms (E, 1) and (1, E) with mass m = beta / (E - 1) each, and (E, E)
     with mass (1 - m (1 + E)) / E. With A, B, D the numbers of each among n messages,

@@ -72,7 +72,9 @@ class ReportLaw:
 
 
 def two_level_blanket(*, epsilon0: float, share: float, overlap: float) -> ReportLaw:
-    """Report law of a two-density randomizer against its largest blanket, for an upper bound.
+    """Report law of two inputs of a two-density randomizer against its largest blanket.
+
+    It is for an upper bound.
 
     R(z) has the density E v on a set of base mass c = ``share`` that depends on z, and v elsewhere, v = 1/(1 + c
     (E-1)); so w = v times the base measure is below them all. ``overlap`` is what two sets have in common, at least 0

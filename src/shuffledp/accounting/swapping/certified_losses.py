@@ -54,7 +54,10 @@ def channel_delta(rows: Rows, users: int, epsilon: float) -> float:
 
 @remembered(_MOST_REMEMBERED)
 def private_epsilon(epsilon0: float, users: int, delta: float) -> float | None:
-    """Central epsilon proved for every randomizer of loss ``epsilon0``; None if the search fails."""
+    """Central epsilon proved for every randomizer of loss ``epsilon0``; None if the search fails.
+
+    It is proved at this delta, among this number of ``users``.
+    """
     others = users - 1
     guess = 1.02 * gaussian_epsilon(math.sqrt(information(epsilon0) / others), delta)
     found = least_epsilon(
@@ -70,7 +73,10 @@ def private_epsilon(epsilon0: float, users: int, delta: float) -> float | None:
 
 @remembered(_MOST_REMEMBERED)
 def private_delta_at(epsilon0: float, users: int, epsilon: float) -> float:
-    """Central delta proved for every randomizer of loss ``epsilon0``; 1 if the search fails."""
+    """Central delta proved for every randomizer of loss ``epsilon0``; 1 if the search fails.
+
+    It is proved at this epsilon, among this number of ``users``.
+    """
     others = users - 1
     found = least_delta(private_bound(epsilon0, others), epsilon, _start(epsilon0, others, epsilon), others=others)
     return 1.0 if found is None else found.delta

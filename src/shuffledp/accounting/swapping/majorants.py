@@ -103,7 +103,7 @@ def _cell_rows(cells: CellBounds, steps: Floats) -> Floats:
 
 
 def _times_exp(factors: Floats, powers: Floats) -> Floats:
-    """Product of each factor and exp(power), with powers cut at a limit.
+    """Product of each factor and exp(power), or less: powers are cut at a limit.
 
     So a row that is met holds without the limit too. Powers above the limit count as the limit. That makes less of a
     positive product but more of a negative one, which therefore is not a number: no majorant.

@@ -1,4 +1,4 @@
-"""Privacy loss of one true message among messages with uniform answers, by counts of two answers.
+"""Privacy loss of one true message among messages with uniform answers, by exact counts of two answers.
 
 One message holds the answer x or y, on top of S messages with one of both from all blankets, each of which is x or y
 with chance 1/2. So the number of x among S + 1 messages is 1 + Bin(S, 1/2) in one world, and Bin(S, 1/2) in the other;

@@ -106,9 +106,9 @@ def blanket_laws(model: ProtocolModel, size: int, delta: float) -> list[tuple[Re
 
 
 def uniform_theorems(model: ProtocolModel, size: int, delta: float) -> list[Theorem]:
-    """Theorems of any kind that apply to a uniform shuffle of this number of people.
+    """Theorems for a uniform shuffle of this number of people, blanket bounds or not.
 
-    The shuffle is taken as a mechanism by itself. Without those that another one supersedes.
+    They all apply, and the shuffle is taken as a mechanism by itself. Without those that another one supersedes.
     """
     uniform = uniform_model(model, size)
     applying = [theorem for theorem in _UNIFORM if theorem.applies(uniform, delta=delta)]

@@ -85,7 +85,7 @@ class BlanketTwoLevel(_TwoLevelTheorem):
 
 
 class OthersEqual(_TwoLevelTheorem):
-    """Exact delta of two data sets: all other people hold the victim's value or the substitute.
+    """Exact delta of two data sets: all others hold the victim's value, or all hold its substitute.
 
     They are the worst where there is little to hide among: few users, or a tiny delta.
     """
