@@ -23,7 +23,6 @@ from shuffledp.core.errors import (
     SpoiltReportsError,
     UnreachableError,
 )
-from shuffledp.core.instants import instant
 
 if TYPE_CHECKING:
     from shuffledp.parties.organizer.mix_client import MixClient
@@ -214,6 +213,7 @@ def _finish_at_mix(
     survey: "SurveyFolder", collection: "Collection", ca: Path | None, ledger: Path | None, *, publish: bool
 ) -> None:
     """Close a survey at its mix, write its release, and publish the result if asked to."""
+    from shuffledp.core.instants import instant
     from shuffledp.parties.organizer import mix_survey
     from shuffledp.parties.service.client import NO_ANSWER
 
