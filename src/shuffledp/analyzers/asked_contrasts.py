@@ -75,9 +75,9 @@ class AskedContrast(Contrast):
         return self._spread(self._errors)[np.ix_(pairs, pairs)]
 
     def variances(self) -> tuple[Floats, Floats | None]:
-        """Variances of the differences for the people asked, and further variances by sampling.
+        """Variances of the differences for the people asked, and further variances by sampling if known.
 
-        To first order.
+        Both to first order.
         """
         asked = np.diag(self._spread(self.laws[0]))
         further = None if self.laws[1] is None else np.diag(self._spread(self.laws[1])) - asked

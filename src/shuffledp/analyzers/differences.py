@@ -62,9 +62,9 @@ def difference_of(
 
 
 def within(estimate: Estimate, targets: Sequence[str] = ()) -> Contrast:
-    """Contrast of all pairs of targets, or of all pairs of regions for each target.
+    """Contrast of all pairs of given targets, or of all pairs of regions for each given target.
 
-    Regions are compared where rows are about regions.
+    Regions are compared where rows are about regions. If no targets are given, all that can be compared are taken.
 
     Raises:
         InvalidParameterError: for unknown targets, or fewer than two rows to compare.

@@ -25,7 +25,10 @@ Integers = NDArray[np.int64]
 
 
 def needs_exact(num_reports: int, p: float, q: float) -> bool:
-    """Whether the exact test is affordable and needed, as normal intervals may cover too little."""
+    """Whether the exact test is affordable and needed, as normal intervals may cover too little.
+
+    They may for some shares, if the number of reports is small for the variance of a report.
+    """
     return num_reports <= _MOST_REPORTS and num_reports * min(p * (1 - p), q * (1 - q)) < ALMOST_NORMAL
 
 
@@ -111,8 +114,8 @@ def reaches_for_population(
 def simultaneous(estimate: Estimate, model: LocalModel | None = None) -> Estimate | None:
     """Copy of an estimate with wider intervals, which hold all together (Bonferroni).
 
-    They hold together with the probability with which each interval of the given estimate holds. Whatever rows the
-    estimates choose, such as the largest, their intervals then hold with that probability.
+    They hold together with at least the probability with which each interval of the given estimate holds. Whatever rows
+    the estimates choose, such as the largest, their intervals then hold with that probability.
 
     Args:
         estimate: of frequencies, or with normal intervals.

@@ -149,7 +149,10 @@ class Finding(Described, Shown):
 
     @property
     def weak(self) -> bool:
-        """Whether even a perfect attack would hardly have refuted the claim in these trials."""
+        """Whether the trials were too few to refute the claim reliably, even by a perfect attack.
+
+        That is, with probability 90%, if the true loss were as large as ``trials_needed`` assumes.
+        """
         return self.trials_needed is not None
 
     @property
@@ -225,7 +228,7 @@ class AuditReport(Described, Shown):
 
     @property
     def weak(self) -> int:
-        """Number of consistent claims that these trials could hardly have refuted."""
+        """Number of consistent claims that these trials could not have refuted reliably."""
         return sum(finding.weak for finding in self.findings)
 
     @property

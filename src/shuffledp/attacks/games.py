@@ -103,7 +103,10 @@ class Game(ABC):
 
     @classmethod
     def why_not_about(cls, claim: PrivacyStatement, shuffler: Shuffler) -> str:  # noqa: ARG003 (any claim of the type)
-        """Reason why the game cannot refute this claim about this shuffler; else ""."""
+        """Reason why the game cannot refute this claim about this shuffler; else "".
+
+        The claim has the game's type of guarantee.
+        """
         return ""
 
     @classmethod
@@ -116,7 +119,7 @@ class Game(ABC):
         """Scores of independent runs with one of the two data sets, shape (runs, scores)."""
 
     def different(self, pairs: Sequence[NeighboringInputs]) -> Sequence[NeighboringInputs]:
-        """Pairs of data sets with different visible parts in this game."""
+        """Pairs of data sets that the game's visible part can tell apart."""
         return pairs
 
     def attack(

@@ -154,7 +154,10 @@ def probes_for(runs: int) -> int:
 
 
 def everybody(num_users: int, people: Sequence[int]) -> Sequence[int]:
-    """People to follow in a search for the most predictable place: all, or ``people`` in a large batch."""
+    """People to follow in a search for the most predictable place.
+
+    All people of a small batch, and only ``people`` in a large batch.
+    """
     return range(num_users) if num_users <= _LARGEST_SEARCH else people
 
 

@@ -68,7 +68,7 @@ def additive_leakage(prior: ArrayLike | None, channel: Channel) -> Fraction | fl
 
 
 def multiplicative_leakage(prior: ArrayLike | None, channel: Channel) -> Fraction | float:
-    """Multiplicative Bayes leakage, 1 or more: the factor of the output on a right guess's probability.
+    """Multiplicative Bayes leakage, 1 or more: the factor by which the output makes a right guess likelier.
 
     The arguments are those of `posterior`, and so are the errors.
     """

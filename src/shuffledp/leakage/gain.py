@@ -73,7 +73,7 @@ def additive_leakage(prior: ArrayLike | None, channel: Channel, gain: ArrayLike)
 
 
 def multiplicative_leakage(prior: ArrayLike | None, channel: Channel, gain: ArrayLike) -> Fraction | float:
-    """Multiplicative g-leakage, 1 or more: the factor of the output on the best action's expected gain.
+    """Multiplicative g-leakage, 1 or more: the factor by which the output raises the best expected gain.
 
     The arguments are those of `posterior`.
 
@@ -267,7 +267,7 @@ def refines(channel: Channel, other: Channel) -> bool:
 
 
 def _error_of_best(given: NDArray[np.float64], wanted: NDArray[np.float64], options: Any) -> float | None:
-    """Largest entrywise distance of ``given @ D`` from ``wanted``, for the best D; None without D.
+    """Largest entrywise distance of ``given @ D`` from ``wanted``, for the best D found; else None.
 
     Variables: the entries of D, row by row, and the error. What the solver returns is made a channel and measured anew.
     """

@@ -1,4 +1,4 @@
-"""Informed adversary: all other people's values are known, and a uniform shuffle is seen.
+"""Informed adversary, who knows all other people's values and sees a uniform shuffle.
 
 All others hold known values, so that their reports have a known law; the target's report hides among them. If all
 others hold one value with reports of law r, the histogram y has probability Mult(n, r)(y) sum_v R(x, v) y_v / (n r_v)
@@ -319,9 +319,9 @@ def pair_of(prior: Floats) -> tuple[float, float] | None:
 def best_among(
     matrix: Floats, prior: Floats, gain: Floats, law: Floats, choose: Callable[[Scores], BestExcess]
 ) -> BestExcess:
-    """Best guess if the others' reports have this law, with an excess of at most one report's excess.
+    """Best guess if the others' reports have this law, with at most the excess of one report.
 
-    One report's excess is that of an adversary who knows the target's report. The matrix and the prior are the
+    The excess of one report is that of an adversary who knows the target's report. The matrix and the prior are the
     target's; ``choose`` is the best guess for reports that others send too.
     """
     weighted = (gain * prior) @ matrix

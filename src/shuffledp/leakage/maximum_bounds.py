@@ -48,8 +48,8 @@ class Interval:
 def without_losers(small: Scores, slots: Slots) -> tuple[Scores, float, float]:
     """Reduced scores of the guesses that may win, and bounds on gains of dropped and of all guesses.
 
-    The others add at most 1e-17 of the largest bound for one guess. The sum of all bounds falls exponentially with the
-    number of people if one guess is best beforehand, which is the first of these reduced scores.
+    The dropped guesses add at most 1e-17 of the largest bound for one guess. The sum of all bounds falls exponentially
+    with the number of people if one guess is best beforehand, which is the first of these reduced scores.
     """
     bounds = _chernoff(small.chances, small.values[1:] - small.values[:1], slots)
     order = np.argsort(bounds, kind="stable")

@@ -221,7 +221,7 @@ def _mixture_bound(uniform: Callable[[int], float], size: int, cost: float) -> f
 def _normal_bound(small: Scores, size: int, cost: float) -> float:
     """Upper bound on the excess by the normal law of a sum, plus an error term of third moments.
 
-    The terms of the sum are independent. The correction is the sum of third moments over the variance.
+    The terms of the sum are independent. The error term is the sum of third moments over the variance.
 
     Goldstein 2010: the Wasserstein distance of a standardized sum from the normal law is at most the sum of the third
     absolute moments. Of weights in the ratio exp(cost) the squares add up to cosh(cost / 2)^2 / n at most.

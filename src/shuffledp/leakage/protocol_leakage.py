@@ -131,7 +131,10 @@ def target_vulnerability(
 
 
 def least_hidden(model: ProtocolModel) -> ProtocolModel:
-    """Protocol of the least hidden people alone; the whole protocol if all are hidden alike."""
+    """Protocol of the least hidden people alone; the whole protocol if all are hidden alike.
+
+    All other people's reports reveal nothing about the least hidden people.
+    """
     least = model.shuffle.worst_off
     return model if least is model.shuffle else replace(model, shuffle=least)
 
@@ -235,7 +238,7 @@ def channel_of(local: LocalModel) -> Channel:
 def _wide_response(model: ProtocolModel) -> Vulnerability | None:
     """Exact vulnerability for k-ary response, a uniform shuffle and a uniform prior; else None.
 
-    It is q + (p - q) E[max load] / n, for any k.
+    It is q + (p - q) E[max load] / n, for any k of 3 or more.
     """
     local, shape = model.local, model.local.two_level
     if not isinstance(local, FrequencyModel) or shape is None or not model.shuffle.is_uniform:

@@ -211,7 +211,7 @@ class _ComparisonInput:
     def _sample_and_strong(self, share: float) -> Vulnerability:
         """Upper bound on the vulnerability to an adversary who also knows the people in the sample.
 
-        It is exact for a uniform prior and others of one value.
+        It is exact for a uniform prior and the chance of a right guess, if all others hold one value.
         """
         exact = self.about["prior"] is None and self.about["gain"] is None
         excess = share * self.openly.additive_leakage

@@ -220,7 +220,7 @@ def _protocol(local: LocalModel, users: int) -> ProtocolModel:
 def _typical_epsilon0(target: float, delta: float, users: float) -> float:
     """First guess of epsilon0, from the limit of many people.
 
-    That is sigma / sqrt(n) with sigma^2 = 2 (E-1)^2 / (E+1).
+    The central loss then depends on sigma / sqrt(n) alone, with sigma^2 = 2 (E-1)^2 / (E+1) and E = exp(epsilon0).
     """
     square = target**2 * users / (2 * -math.log(delta))
     return math.log1p(square / 4 + math.sqrt(square**2 / 16 + square))

@@ -41,7 +41,7 @@ def epsilon0_of_crowd(num_users: int, *, epsilon: float, delta: float) -> float:
 def crowds_around(num_users: int) -> tuple[int, ...]:
     """Numbers of people for a curve, up to a hundred times ``num_users``.
 
-    From a hundredth of this number, or from 100.
+    From a hundredth of this number, but from at least 100, to at most a billion.
     """
     first, last = max(100, num_users // 100), min(10**9, 100 * max(num_users, 100))
     span = math.log(last / first)

@@ -41,7 +41,7 @@ def guaranteed_vulnerability(model: ProtocolModel, *, delta: float = _DELTA, **a
 
 
 def compare_guaranteed(model: ProtocolModel, *, delta: float = _DELTA, **asked: Any) -> Comparison:
-    """Comparison by `shuffledp.leakage.compare_ways`, with a bound for "both" instead of slow values.
+    """Comparison by `shuffledp.leakage.compare_ways`, with a bound for "both" if its value is slow.
 
     Without a shuffle there is one way, randomizing. The arguments are those of `guaranteed_vulnerability`.
     """

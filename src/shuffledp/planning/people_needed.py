@@ -169,7 +169,7 @@ def fewest_people(
 
 
 def _largest_loss(family: Family, target: float, wanted: Mapping[str, Any]) -> PeopleNeeded | None:
-    """People needed at nearly the largest local loss within the target epsilon; None without one."""
+    """People needed at nearly the largest local loss within the target epsilon; None if not found."""
 
     def excess(epsilon0: float) -> float:
         try:

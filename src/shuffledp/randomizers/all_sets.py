@@ -115,8 +115,7 @@ class AllSetsModel(TicksModel):
     def supporting(self, held: int) -> Support:
         """Probabilities that a report holds all ``held`` given options together.
 
-        The first is for options inside the true set, the second for options that the true set does not hold together.
-        If the true set holds them, and if it does not.
+        The first is for options that the true set holds together, the second for options that it does not.
         """
         with_them = sum(comb(self.num_options - held, size - held) for size in range(held, self.at_most + 1))
         other = self.response.q

@@ -64,7 +64,10 @@ class TickColumnsModel(TicksModel):
 
     @property
     def guarantee(self) -> LocalDP:
-        """Local guarantee: one message's epsilon times the largest number of differing options."""
+        """Local guarantee: one message's epsilon times the largest number of differing options.
+
+        That is, of options in which two answers of one person may differ.
+        """
         times = (Fraction(self.most_differing), Fraction(0))
         return LocalDP(epsilon=sum_rounded_up(self.separate.guarantee.epsilon, 0.0, shares=times))
 

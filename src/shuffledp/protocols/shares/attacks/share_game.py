@@ -61,7 +61,10 @@ def _own_place(grid: NDArray[np.int64], laws: _Laws) -> float:
 
 
 def _of_places(grid: NDArray[np.int64], laws: _Laws) -> tuple[Floats, Floats]:
-    """Log-likelihood ratio, by place and data set, that shares are the first person's, not another's."""
+    """Log-likelihood ratios of the shares at each place: the first person's, or another person's.
+
+    The first array is for the first data set, the second for the second.
+    """
     sums = grid.sum(axis=1) % laws.first.shape[1]
     others = np.take_along_axis(laws.others, sums, axis=1)
     first, second = (np.take_along_axis(law, sums, axis=1) - others for law in (laws.first, laws.second))

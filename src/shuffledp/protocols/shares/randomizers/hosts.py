@@ -76,7 +76,10 @@ class Hosts(Described):
         return self.colluding * (1 if self.pours else num_shares // self.number)
 
     def may_fail(self, num_shares: int) -> str:
-        """Words on the amount of shuffling that may fail without harm to the statement."""
+        """Words on the amount of shuffling that may fail without harm to the statement.
+
+        Also if none of it may fail.
+        """
         each = num_shares // self.number
         if self.number == 1:
             return (
@@ -131,7 +134,10 @@ class HostedShareModel(ShareModel):
     hosts: Hosts
 
     def to_dict(self) -> dict[str, Any]:
-        """Dictionary of the fields; ``hosts`` is left out if it has its default, one trusted host."""
+        """Dictionary of the fields; ``hosts`` is left out if it has its default, one trusted host.
+
+        The default has a shuffle for each message.
+        """
         table = super().to_dict()
         return without_none(table | {"hosts": None if self.hosts == Hosts() else table["hosts"]}, "hosts")
 
@@ -157,7 +163,10 @@ class HostedShareModel(ShareModel):
 
     @property
     def may_fail(self) -> str:  # type: ignore[override]
-        """Words on the amount of shuffling that may fail without harm to the statement."""
+        """Words on the amount of shuffling that may fail without harm to the statement.
+
+        Also if none of it may fail.
+        """
         return ShareModel.may_fail if self.hosts == Hosts() else self.hosts.may_fail(self.num_shares)
 
     @property

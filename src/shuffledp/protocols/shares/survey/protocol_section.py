@@ -87,7 +87,10 @@ class ProtocolSection(MeanQuestion):
         return super(Question, cls).members()
 
     def within(self, circumstances: Circumstances) -> Self:
-        """Section as part of a task; parameters that cannot be certified for the task are refused."""
+        """Section as part of a task; parameters that cannot be certified for the task are refused.
+
+        So they are refused before a collection.
+        """
         if circumstances.imperfection is None:
             raise InvalidParameterError(
                 f"{self.title} kind {self.kind!r} must go with a shuffler that hides who sent what, and says how well: "

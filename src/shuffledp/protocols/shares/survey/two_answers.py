@@ -16,7 +16,10 @@ _ENDS = {"lower": 0.0, "upper": 1.0}
 
 
 def with_ends(table: Any) -> Any:
-    """Table of a protocol, with the range from 0 to 1 added for two named answers."""
+    """Table of a protocol, with the range from 0 to 1 added for two named answers.
+
+    Other tables are returned unchanged.
+    """
     return {**_ENDS, **table} if isinstance(table, Mapping) and table.get("categories") is not None else table
 
 
@@ -27,7 +30,7 @@ class RangeOrTwoAnswers(Ranged):
     categories: tuple[Category, ...] | None
 
     def check_two(self) -> None:
-        """Refuse a number of categories other than two, and another range than 0 to 1 beside categories."""
+        """Refuse a number of categories other than two, and a range other than 0 to 1 beside categories."""
         if self.categories is None:
             return
         if len(self.categories) != 2:

@@ -70,7 +70,10 @@ def strata_sections(outcome: ColumnOutcome) -> Iterable[Section]:
 
 
 def strata_plan_section(plan: StrataPlan, section: StratifiedSection, num_users: int) -> Section:
-    """Section on the strata of an input, or on the smallest possible stratum, with expected errors."""
+    """Section on the strata of an input, or on the smallest possible stratum, with expected errors.
+
+    With an input and regions, errors in the smallest region are a multiple of the errors for all people.
+    """
     if plan.largest is None or plan.num_strata is None or plan.fewest is None:
         said = [
             f"Each {section.words} is shuffled by itself. What is stated here is for a smallest stratum of "
@@ -128,7 +131,10 @@ def _rounded(section: StratifiedSection, rounding: float, effect: float) -> str:
 
 
 def _regions(outcome: ColumnOutcome, stratified: Stratified, estimate: Estimate) -> Section:
-    """Section of all answers in all regions, as charts and rows, or of some chosen without estimates."""
+    """Section of all answers in all regions, as charts and rows; if too many, of a selection.
+
+    The selection does not depend on estimates.
+    """
     name, scale = printable(str(stratified.section.by)), scale_of(outcome.release)
     people, overall, label = stratified.people, outcome.release.estimate, outcome.column.label
     targets, drawn_regions = len(overall.target), min(len(people), MOST_DRAWN)
