@@ -10,7 +10,7 @@ from cli.running import refused, shuffledp
 from parties.issuer.issuing import issuer_key
 from parties.service.devices import SHUFFLER_KEY, Shuffler, collection_of
 from parties.service.given import Parties
-from shuffledp.cli.collect_command import Waiting
+from shuffledp.cli.collect_command import WaitingNotices
 from shuffledp.parties.service import client
 from shuffledp.parties.wire.close_request import CloseRequest
 from shuffledp.parties.wire.keys import AnalyzerKey
@@ -101,7 +101,7 @@ def test_where_nobody_answers_it_is_said(shuffler, monkeypatch):
 
 def test_who_waits_from_the_start_for_somebody_who_is_away_is_told(capsys):
     """Mutant: only whoever ceases to answer is told of."""
-    waiting = Waiting(collection_of(), once=False)
+    waiting = WaitingNotices(collection_of(), once=False)
     for is_reached in (False, False, True, True):
         waiting(is_reached)
     assert [line.split(";")[0].split(".")[0] for line in capsys.readouterr().err.splitlines()] == [

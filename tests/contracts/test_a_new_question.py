@@ -12,7 +12,7 @@ from shuffledp.core.errors import InvalidParameterError
 from shuffledp.parties.client.respondents_page import with_page
 from shuffledp.planner.answers import answer
 from shuffledp.survey import Task
-from shuffledp.survey.questions.question_kinds import QUESTIONS, Listed
+from shuffledp.survey.questions.question_kinds import QUESTIONS, QuestionKind
 
 RATING = '''
 """Question for a rating from 1 to a number of stars."""
@@ -88,7 +88,7 @@ def rating(tmp_path, monkeypatch):
     """A new question in two files: its module, and the registry with one line more."""
     (tmp_path / "rating.py").write_text(RATING)
     monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.setitem(QUESTIONS, "rating", Listed("rating.Rating"))
+    monkeypatch.setitem(QUESTIONS, "rating", QuestionKind("rating.Rating"))
     monkeypatch.chdir(tmp_path)
     (tmp_path / "task.toml").write_text(TASK)
     yield

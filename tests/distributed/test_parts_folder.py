@@ -9,7 +9,7 @@ from distributed.tables import done_here, job_on, key_file, task_with, write_tab
 from shuffledp.core.errors import InputDataError, InvalidParameterError
 from shuffledp.distributed import engine
 from shuffledp.files import stages
-from shuffledp.files.reading import Watch
+from shuffledp.files.reading import ProgressListener
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def released(tmp_path):
         facts, parts = done_here(job)
         for part in parts:
             (job.folder / part.name).rename(view / part.name)
-    return engine._released(column, facts, parts, place, seeded=False, watch=Watch()), view
+    return engine._released(column, facts, parts, place, seeded=False, watch=ProgressListener()), view
 
 
 def again(view, tmp_path):

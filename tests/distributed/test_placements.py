@@ -17,7 +17,7 @@ from shuffledp.core.flow import Reports, View
 from shuffledp.core.table import Table
 from shuffledp.distributed import job_key, placements, shares
 from shuffledp.files.randomizing import RandomizedReports
-from shuffledp.files.reading import Watch
+from shuffledp.files.reading import ProgressListener
 from shuffledp.files.shuffling import shuffler_for
 from shuffledp.laws import mallows_law
 from shuffledp.survey import Column
@@ -67,7 +67,7 @@ def of_one_machine(job) -> View:
     column, made, public = Column.from_dict(job.column), [], []
     for number, share in enumerate(job.shares):
         source = job.source("randomize", number)
-        for reports, beside in RandomizedReports(column, share, source, Watch(), read=shares.read_share):
+        for reports, beside in RandomizedReports(column, share, source, ProgressListener(), read=shares.read_share):
             made.append(reports)
             public.append(beside)
     people = Table.from_arrow(pa.concat_tables(public))

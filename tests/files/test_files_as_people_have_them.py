@@ -10,7 +10,7 @@ from shuffledp.distributed.engine import counted_flow
 from shuffledp.distributed.kernels import ShareFacts
 from shuffledp.files import reading
 from shuffledp.files.randomizing import RandomizedReports
-from shuffledp.files.reading import CsvInMemory, Watch
+from shuffledp.files.reading import CsvInMemory, ProgressListener
 from shuffledp.survey import DataFlow, Task
 from shuffledp.testing import SeededSource
 
@@ -18,7 +18,7 @@ SECRET = str(987654321)
 RANGE = {"kind": "laplace-mean", "epsilon0": 1.0, "lower": 0, "upper": 5000, "out_of_range": "clip", "categories": None}
 
 
-class Told(Watch):
+class Told(ProgressListener):
     def __init__(self):
         self.commas = {}
 

@@ -27,7 +27,7 @@ from shuffledp.parties.http.event_log import EventLog
 from shuffledp.parties.issuer.invitations import digest_of, new_invitations
 from shuffledp.parties.issuer.issuer_store import IssuerStore
 from shuffledp.parties.relay.journal import Journal
-from shuffledp.parties.relay.mailboxes import Mailboxes, Posted
+from shuffledp.parties.relay.mailboxes import Mailboxes, PostedLetters
 from shuffledp.parties.service.batch_store import BatchStore
 from shuffledp.parties.service.client import sealed
 from shuffledp.parties.service.collection_at_analyzer import CollectionAtAnalyzer
@@ -118,7 +118,7 @@ async def record_relay(folder: Path) -> None:
     for stage in range(2):
         walk.send()
         for state in walk.states:
-            await office.put(Posted(stage, state.person, state.letters))
+            await office.put(PostedLetters(stage, state.person, state.letters))
         walk.receive()
         await office.end(stage, walk.states[0].attendance.records[stage])
     walk.send()  # the letters of the third stage are written down, and not sent

@@ -19,7 +19,7 @@ from shuffledp.parties.issuer.invitations import digest_of
 from shuffledp.parties.issuer.issuer_store import IssuerStore
 from shuffledp.parties.relay.directory import Directory
 from shuffledp.parties.relay.journal import Journal
-from shuffledp.parties.relay.mailboxes import Mailboxes, Posted
+from shuffledp.parties.relay.mailboxes import Mailboxes, PostedLetters
 from shuffledp.parties.relay.member_keys import MemberKey
 from shuffledp.parties.relay.relay_release import gather_hand_ins, view_of
 from shuffledp.parties.relay.rounds import finish, prepare
@@ -197,7 +197,7 @@ async def walked_to_its_end(folder):
             state if state.letters else prepare(terms, key, state) for key, state in zip(keys, states, strict=True)
         ]
         for state in states:
-            assert await boxes.put(Posted(stage, state.person, state.letters))
+            assert await boxes.put(PostedLetters(stage, state.person, state.letters))
         await boxes.end(stage, everybody)
         if stage < terms.hand_in_stage:
             to = [EVERYBODY if stage == terms.vote_stage else person for person in range(terms.num_users)]

@@ -165,7 +165,7 @@ def fetch(
                 once=once,
                 certificates=ca,
                 earlier=earlier or (),
-                waiting=Waiting(read, once=once),
+                waiting=WaitingNotices(read, once=once),
             )
         )
     except (BatchTooSmallError, AgreementError, SpoiltReportsError) as error:
@@ -195,7 +195,7 @@ def publish_result(
     show_document(lambda: published_document(collection, released=not isinstance(found, Exception)))
 
 
-class Waiting:
+class WaitingNotices:
     """Notices on the error stream whenever the shuffler, or one of several hosts, begins or ceases to answer."""
 
     def __init__(self, collection: "Collection", *, once: bool) -> None:

@@ -78,7 +78,7 @@ ForShow = Annotated[
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Names:
+class NameOptions:
     """Options of the names of parties, in the order of `PartyNames`."""
 
     shuffler_name: Name = None
@@ -89,7 +89,7 @@ class Names:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Passage:
+class PassageOptions:
     """Options of the way from devices to the shuffler: a relay, tokens of an issuer, or neither."""
 
     transport: Transport = TransportName.DIRECT

@@ -10,10 +10,10 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemaining
 from shuffledp.cli.options import screen
 from shuffledp.core.text import printable
 from shuffledp.documents.terminal import COLORS
-from shuffledp.files import Watch
+from shuffledp.files import ProgressListener
 
 
-class _Bars(Watch):
+class _Bars(ProgressListener):
     """Progress bars for steps, and notices that are printed after them."""
 
     def __init__(self, bars: Progress | None) -> None:
@@ -46,7 +46,7 @@ class _Bars(Watch):
 
 
 @contextmanager
-def watching(unit: str = "rows") -> Iterator[Watch]:
+def watching(unit: str = "rows") -> Iterator[ProgressListener]:
     """Progress bars on the error stream if it is a terminal; at the end, notices that files must not hold."""
     columns = (
         TextColumn("{task.description}", markup=False),

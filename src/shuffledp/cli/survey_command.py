@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from shuffledp.cli.collect_command import Waiting, publish_result
+from shuffledp.cli.collect_command import WaitingNotices, publish_result
 from shuffledp.cli.options import Json, LedgerPath, print_json, require_extra, show_document
 from shuffledp.cli.send_command import Certificates
 from shuffledp.cli.serve_command import NEEDED
@@ -224,7 +224,7 @@ def _finish_at_mix(
         _close(survey, collection, ca)
     found: FetchedRelease | BatchTooSmallError | AgreementError | SpoiltReportsError
     try:
-        found = mix_survey.finished(survey, certificates=ca, waiting=Waiting(collection, once=False))
+        found = mix_survey.finished(survey, certificates=ca, waiting=WaitingNotices(collection, once=False))
         _show_release(survey, found, ledger)
     except (BatchTooSmallError, AgreementError, SpoiltReportsError) as error:
         found = error

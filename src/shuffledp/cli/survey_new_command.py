@@ -51,7 +51,7 @@ class QuestionOptions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Promising:
+class PromiseOptions:
     """Options of the number of participants, and of the promises made to them."""
 
     people: Annotated[int | None, whole("How many will answer, as far as you know; all invited, if left out.")] = None
@@ -116,7 +116,7 @@ def new(
     at: MixOptions,
     through: ThroughMix,
     asking: QuestionOptions,
-    promising: Promising,
+    promising: PromiseOptions,
 ) -> None:
     """Make a survey: its key, its page, its link as a QR code and a sheet to print, or an invitation for each person.
 
@@ -167,7 +167,11 @@ def _of_kit(at: MixOptions, through: ThroughMix, kit: Path) -> tuple[MixOptions,
 
 
 def _new_local(
-    asked: "tuple[AskedQuestion, ...]", output: Path, address: str | None, asking: QuestionOptions, promising: Promising
+    asked: "tuple[AskedQuestion, ...]",
+    output: Path,
+    address: str | None,
+    asking: QuestionOptions,
+    promising: PromiseOptions,
 ) -> None:
     """Make a survey in this network, and take answers in until it ends."""
     from shuffledp.core.instants import end_of_day, written
@@ -190,7 +194,7 @@ def _new_at_mix(
     through: ThroughMix,
     *,
     asking: QuestionOptions,
-    promising: Promising,
+    promising: PromiseOptions,
 ) -> None:
     """Make a survey, register it at a mix, and print the next steps."""
     from shuffledp.core.instants import end_of_day
@@ -262,7 +266,7 @@ def _offer_sum(terms: "SurveyTerms", *, invited: bool) -> None:
 def _terms(
     asked: "tuple[AskedQuestion, ...]",
     asking: QuestionOptions,
-    promising: Promising,
+    promising: PromiseOptions,
     *,
     invited: int = 0,
     alone: str = "",

@@ -25,7 +25,7 @@ from shuffledp.files.numerals import require_one_mark
 from shuffledp.files.parquet import write_labels
 from shuffledp.files.parts_folder import Part, PartsFolder
 from shuffledp.files.randomizing import require_inside, step_of
-from shuffledp.files.reading import NOBODY, TableFiles, Watch
+from shuffledp.files.reading import NOBODY, ProgressListener, TableFiles
 from shuffledp.files.releases import composed_release, outcome_of, released_columns
 from shuffledp.files.table_files import rows_of
 from shuffledp.parties.wire.report_bytes import ReportLayout
@@ -45,7 +45,7 @@ def run_on(
     folder: Path,
     *,
     seed: int | None = None,
-    watch: Watch = NOBODY,
+    watch: ProgressListener = NOBODY,
     earlier: Sequence[Path] = (),
     parts: int | None = None,
 ) -> Outcome:
@@ -150,7 +150,7 @@ def _released(
     where: PlacedView | None = None,
     *,
     seeded: bool,
-    watch: Watch,
+    watch: ProgressListener,
 ) -> ColumnOutcome:
     """Release of a column from the counts of its shares and parts, and the placement of its reports."""
     flow, provenance = counted_flow(column, shares, watch), Provenance(seeded=seeded, trust=(Trust.OPERATOR,))
@@ -158,7 +158,7 @@ def _released(
     return concluded(column, parts, facts, place, names, where=where)
 
 
-def counted_flow(column: Column, shares: Sequence[ShareFacts], watch: Watch) -> DataFlow:
+def counted_flow(column: Column, shares: Sequence[ShareFacts], watch: ProgressListener) -> DataFlow:
     """Counts of people over all shares; ``watch`` gets counts of clipped answers and decimal marks."""
     received = sum(each.flow.received or 0 for each in shares)
     if not received:

@@ -27,7 +27,7 @@ from shuffledp.distributed.stage_input import StageFiles
 from shuffledp.files.file_facts import FileFacts
 from shuffledp.files.parquet import read_reports, read_view
 from shuffledp.files.randomizing import step_of
-from shuffledp.files.reading import NOBODY, TableFiles, Watch
+from shuffledp.files.reading import NOBODY, ProgressListener, TableFiles
 from shuffledp.files.releases import composed_release, released_columns
 from shuffledp.files.stages import given_files, stage_of
 from shuffledp.files.table_files import rows_of
@@ -41,7 +41,7 @@ def randomize_on(
     output: Path,
     *,
     seed: int | None = None,
-    watch: Watch = NOBODY,
+    watch: ProgressListener = NOBODY,
 ) -> StageOutcome:
     """Devices' stage: randomize raw answers into one folder of report files for each column.
 
@@ -86,7 +86,7 @@ def shuffle_on(
     output: Path,
     *,
     seed: int | None = None,
-    watch: Watch = NOBODY,
+    watch: ProgressListener = NOBODY,
     parts: int | None = None,
 ) -> StageOutcome:
     """Shuffler's stage: shuffle the reports of each column into one view in parts.
@@ -121,7 +121,13 @@ def shuffle_on(
 
 
 def analyze_on(
-    session: Any, task: Task, views: Path, folder: Path, *, earlier: Sequence[Path] = (), watch: Watch = NOBODY
+    session: Any,
+    task: Task,
+    views: Path,
+    folder: Path,
+    *,
+    earlier: Sequence[Path] = (),
+    watch: ProgressListener = NOBODY,
 ) -> Outcome:
     """Analyst's stage: estimates and statements from the view of each column; the view is written in parts.
 

@@ -15,7 +15,7 @@ from shuffledp.distributed.placements import PeopleFacts
 from shuffledp.distributed.private_folder import private_folder
 from shuffledp.distributed.session import explained
 from shuffledp.distributed.stage_input import StageFiles
-from shuffledp.files.reading import Watch
+from shuffledp.files.reading import ProgressListener
 from shuffledp.survey import Column
 
 _SECONDS_BETWEEN_LOOKS = 0.5
@@ -50,7 +50,9 @@ def unchanged(
     require_unchanged(before, digests_of(session, files))
 
 
-def done_by(session: Any, job: Job, watch: Watch, steps: Sequence[str]) -> tuple[list[ShareFacts], list[PartFacts]]:
+def done_by(
+    session: Any, job: Job, watch: ProgressListener, steps: Sequence[str]
+) -> tuple[list[ShareFacts], list[PartFacts]]:
     """Run a job; return the counts of each share, and facts about each nonempty part, in order.
 
     Raises:
@@ -76,7 +78,9 @@ def done_by(session: Any, job: Job, watch: Watch, steps: Sequence[str]) -> tuple
     return facts, made
 
 
-def _worked(session: Any, job: Job, watch: Watch, steps: Sequence[str], run: Callable[[], list[Any]]) -> list[Any]:
+def _worked(
+    session: Any, job: Job, watch: ProgressListener, steps: Sequence[str], run: Callable[[], list[Any]]
+) -> list[Any]:
     """Results of a job, whose progress is watched; raises the error of the first share that failed."""
     with _watched(session, watch, steps):
         results = explained(run)
@@ -84,7 +88,7 @@ def _worked(session: Any, job: Job, watch: Watch, steps: Sequence[str], run: Cal
     return results
 
 
-def people_of(session: Any, job: Job, watch: Watch, steps: Sequence[str]) -> list[PeopleFacts]:
+def people_of(session: Any, job: Job, watch: ProgressListener, steps: Sequence[str]) -> list[PeopleFacts]:
     """Facts about the people of each share, in order, read by the workers.
 
     Raises:
@@ -146,7 +150,7 @@ def _require_different(column: str | None, named: Sequence[NameFacts]) -> None:
 
 
 @contextmanager
-def _watched(session: Any, watch: Watch, steps: Sequence[str]) -> Iterator[None]:
+def _watched(session: Any, watch: ProgressListener, steps: Sequence[str]) -> Iterator[None]:
     """Context in which ``watch`` receives the number of finished tasks in each Spark stage.
 
     Nothing is told about a remote session, which has no such numbers.

@@ -34,7 +34,7 @@ from shuffledp.distributed.stage_input import StageReports
 from shuffledp.files.file_facts import FileFacts
 from shuffledp.files.parquet import PartFile
 from shuffledp.files.randomizing import RandomizedReports
-from shuffledp.files.reading import Watch
+from shuffledp.files.reading import ProgressListener
 from shuffledp.pipeline import Pipeline
 from shuffledp.randomness.sources import RandomSource, uniform_integers
 from shuffledp.survey import Column, DataFlow
@@ -79,7 +79,7 @@ class Job:
         """Random source of one task."""
         return source_of(self.key, self.number, stage, number)
 
-    def reports(self, share: int, watch: Watch) -> RandomizedReports | StageReports:
+    def reports(self, share: int, watch: ProgressListener) -> RandomizedReports | StageReports:
         """Reports of a share, read or made on iteration; their counts are complete after the last report."""
         column, pieces = Column.from_dict(self.column), self.shares[share]
         if self.given is not None:
@@ -134,7 +134,7 @@ class PartFacts:
     summary: Summary | None = None
 
 
-class _AnswerCounts(Watch):
+class _AnswerCounts(ProgressListener):
     """Watch that counts answers clipped to the range, and numbers with decimal commas and points."""
 
     def __init__(self) -> None:

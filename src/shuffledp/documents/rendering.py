@@ -42,7 +42,7 @@ def figure_of(chart: Chart, width: int) -> "Figure":
     """The chart at this width in pixels, each panel below the one before."""
     from matplotlib.figure import Figure
 
-    rooms = _aligned(chart.panels, [_Room.of(panel, width) for panel in chart.panels])
+    rooms = _aligned(chart.panels, [_PanelSize.of(panel, width) for panel in chart.panels])
     whole = below = sum(room.height for room in rooms)
     figure = Figure(figsize=(width / POINTS_PER_INCH, whole / POINTS_PER_INCH), dpi=POINTS_PER_INCH)
     for panel, room in zip(chart.panels, rooms, strict=True):
@@ -53,7 +53,7 @@ def figure_of(chart: Chart, width: int) -> "Figure":
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Room:
+class _PanelSize:
     """The size of a panel and its margins, in pixels."""
 
     width: int
@@ -64,7 +64,7 @@ class _Room:
     bottom: float = _BOTTOM
 
     @classmethod
-    def of(cls, panel: Panel, width: int) -> "_Room":
+    def of(cls, panel: Panel, width: int) -> "_PanelSize":
         """Margins that fit all texts around the axes."""
         narrow, left = width <= NARROW, float(_LEFT)
         right = float(_SCALE[narrow] if panel.shades else _RIGHT)
@@ -94,14 +94,14 @@ class _Room:
         return self.height - self.top - self.bottom
 
 
-def _aligned(panels: Sequence[Panel], rooms: Sequence[_Room]) -> list[_Room]:
+def _aligned(panels: Sequence[Panel], rooms: Sequence[_PanelSize]) -> list[_PanelSize]:
     """Rooms of panels, made equally wide where curves have names, so that axes can be compared."""
     named = [any(isinstance(mark, Name) for mark in panel.marks) for panel in panels]
     right = max((room.right for room, has_names in zip(rooms, named, strict=True) if has_names), default=0.0)
     return [replace(room, right=right) if has_names else room for room, has_names in zip(rooms, named, strict=True)]
 
 
-def _draw(axes: "Axes", panel: Panel, room: _Room) -> None:
+def _draw(axes: "Axes", panel: Panel, room: _PanelSize) -> None:
     """Draw a panel: axes first, then all marks in their order, then names and colors."""
     axes.tick_params(which="both", length=0, pad=5)
     axes.margins(0.06)
@@ -121,7 +121,7 @@ def _draw(axes: "Axes", panel: Panel, room: _Room) -> None:
         _add_shades(axes, panel.shades)
 
 
-def _scale(axes: "Axes", which: Literal["x", "y"], axis: Axis, room: _Room) -> None:
+def _scale(axes: "Axes", which: Literal["x", "y"], axis: Axis, room: _PanelSize) -> None:
     """Set the ends, ticks and grid of one axis."""
     from matplotlib.ticker import LogLocator
 
@@ -143,7 +143,7 @@ def _scale(axes: "Axes", which: Literal["x", "y"], axis: Axis, room: _Room) -> N
     )
 
 
-def _name_rows(axes: "Axes", rows: Rows, room: _Room) -> None:
+def _name_rows(axes: "Axes", rows: Rows, room: _PanelSize) -> None:
     """Write names of rows to the left of their marks, or above them on a narrow screen with values."""
     above = _ABOVE if rows.values and room.is_narrow else 0.0
     axes.set_ylim(len(rows.names) - 0.5 - above / 2, -0.5 - above / 2)
@@ -159,7 +159,7 @@ def _name_rows(axes: "Axes", rows: Rows, room: _Room) -> None:
             annotate(axes, value, (1, row - above), (room.right - 2, 0), ha="right", **across)
 
 
-def _head(axes: "Axes", panel: Panel, room: _Room) -> None:
+def _head(axes: "Axes", panel: Panel, room: _PanelSize) -> None:
     """Write the title or the vertical axis's label above the axes, and a second horizontal axis."""
     corner: dict[str, Any] = {"xycoords": "axes fraction", "ha": "left"}
     (name, measure), (label, ticks) = panel.title, panel.above
@@ -196,7 +196,7 @@ def _add_shades(axes: "Axes", meaning: str) -> None:
     annotate(axes, meaning, (1.04, 1), (0, 12), xycoords="axes fraction", ha="left", color=LIGHT["soft"])
 
 
-def _paint(axes: "Axes", mark: Mark, room: _Room, *, zorder: float) -> None:
+def _paint(axes: "Axes", mark: Mark, room: _PanelSize, *, zorder: float) -> None:
     """Draw one mark; names of curves wait until all ends are known."""
     color: dict[str, Any] = {"color": LIGHT[mark.color]} if isinstance(mark, Line | Band | Spans | Note) else {}
     if isinstance(mark, Line):

@@ -6,7 +6,7 @@ from .stages import randomize as randomize
 from .stages import shuffle as shuffle
 from .stages import analyze as analyze
 from .stages import run as run
-from .reading import Watch as Watch
+from .reading import ProgressListener as ProgressListener
 
 # what else people bring
 from .people_files import read_graph as read_graph

@@ -18,7 +18,7 @@ from shuffledp.core.table import Table
 from shuffledp.files.answer_reader import AnswerReader
 from shuffledp.files.numerals import NumberColumn
 from shuffledp.files.randomizing import PeopleCheck, PublicReader
-from shuffledp.files.reading import NOBODY, OneInput, Watch, guarded, read_batches
+from shuffledp.files.reading import NOBODY, OneInput, ProgressListener, guarded, read_batches
 from shuffledp.randomness.sources import RandomSource, resolve_source
 from shuffledp.survey import Column, Task
 
@@ -60,7 +60,7 @@ def _theirs(reports: Reports, people: slice | list[int]) -> Reports:
 
 
 def randomize_each(
-    task: Task, answers: OneInput, *, source: RandomSource | None = None, watch: Watch = NOBODY
+    task: Task, answers: OneInput, *, source: RandomSource | None = None, watch: ProgressListener = NOBODY
 ) -> DeviceReports:
     """Randomized answers of each person in every private column of a task.
 

@@ -15,7 +15,7 @@ from shuffledp.core.table import Table
 from shuffledp.files.answer_reader import AnswerReader
 from shuffledp.files.numerals import NumberColumn, may_have_commas
 from shuffledp.files.parquet import ReportPart
-from shuffledp.files.reading import Watch, guarded
+from shuffledp.files.reading import ProgressListener, guarded
 from shuffledp.files.row_problems import RowProblem, is_number, is_text, plain, stripped, type_name
 from shuffledp.files.table_files import read_table
 from shuffledp.randomness.sources import RandomSource
@@ -37,7 +37,7 @@ class RandomizedReports:
         column: Column,
         answers: Any,
         source: RandomSource,
-        watch: Watch,
+        watch: ProgressListener,
         *,
         read: Callable[..., Iterator[pa.RecordBatch]] = read_table,
     ) -> None:

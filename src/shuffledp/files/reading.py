@@ -89,7 +89,7 @@ OneInput = Path | TableInMemory | CsvInMemory
 Input = OneInput | TableFiles
 
 
-class Watch:
+class ProgressListener:
     """Listener to a stage's progress, and to counts that no output may contain.
 
     This base class does nothing.
@@ -113,11 +113,16 @@ class Watch:
         """
 
 
-NOBODY = Watch()
+NOBODY = ProgressListener()
 
 
 def counted(
-    parts: Iterable[Part], watch: Watch, step: str, total: int | None = None, *, size: Callable[[Any], int] = len
+    parts: Iterable[Part],
+    watch: ProgressListener,
+    step: str,
+    total: int | None = None,
+    *,
+    size: Callable[[Any], int] = len,
 ) -> Iterator[Part]:
     """Unchanged parts; progress is reported after each part."""
     done = 0

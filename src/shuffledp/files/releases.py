@@ -17,7 +17,7 @@ from shuffledp.files.family_files import files_of
 from shuffledp.files.file_facts import FileFacts
 from shuffledp.files.parquet import ViewWriter
 from shuffledp.files.randomizing import step_of
-from shuffledp.files.reading import NOBODY, Watch, counted
+from shuffledp.files.reading import NOBODY, ProgressListener, counted
 from shuffledp.files.writing import write_all
 from shuffledp.pipeline import Release
 from shuffledp.shufflers import IdentityShuffler
@@ -76,7 +76,7 @@ def release_received(
     *,
     earlier: Sequence[EarlierRelease],
     beside: Path,
-    watch: Watch = NOBODY,
+    watch: ProgressListener = NOBODY,
 ) -> Outcome:
     """Release of a task from the views that ``received`` returns, one column at a time.
 
@@ -98,7 +98,7 @@ def release_of_views(
     views: Iterator[View],
     facts: FileFacts,
     place: Path,
-    watch: Watch,
+    watch: ProgressListener,
     *,
     beside: Path,
     shuffler: Shuffler | None = None,

@@ -15,7 +15,7 @@ from shuffledp.files.family_files import ShuffledParts
 from shuffledp.files.file_facts import FileFacts
 from shuffledp.files.parquet import ReportsWriter, ViewWriter, read_reports, read_view
 from shuffledp.files.randomizing import RandomizedReports, require_inside, step_of
-from shuffledp.files.reading import NOBODY, Input, Watch, counted
+from shuffledp.files.reading import NOBODY, Input, ProgressListener, counted
 from shuffledp.files.releases import composed_release, release_of_views, released_columns
 from shuffledp.files.shuffling import shuffled
 from shuffledp.randomness.sources import RandomSource, resolve_source
@@ -35,7 +35,7 @@ _HERE = Path()
 
 
 def randomize(
-    task: Task, answers: Input, output: Path, *, source: RandomSource | None = None, watch: Watch = NOBODY
+    task: Task, answers: Input, output: Path, *, source: RandomSource | None = None, watch: ProgressListener = NOBODY
 ) -> StageOutcome:
     """Stage 1, on the devices: reads answers, and writes a file of reports for each column.
 
@@ -73,7 +73,7 @@ def shuffle(
     output: Path,
     *,
     source: RandomSource | None = None,
-    watch: Watch = NOBODY,
+    watch: ProgressListener = NOBODY,
     beside: Path = _HERE,
 ) -> StageOutcome:
     """Stage 2, at the shuffler: reads the reports of each column, and writes its view, shuffled independently.
@@ -113,7 +113,13 @@ def shuffle(
 
 
 def analyze(
-    task: Task, views: Path, folder: Path, *, earlier: Sequence[Path] = (), watch: Watch = NOBODY, beside: Path = _HERE
+    task: Task,
+    views: Path,
+    folder: Path,
+    *,
+    earlier: Sequence[Path] = (),
+    watch: ProgressListener = NOBODY,
+    beside: Path = _HERE,
 ) -> Outcome:
     """Stage 3, at the analyst: reads the view of each column; writes the view, estimates and statements.
 
@@ -145,7 +151,7 @@ def run(
     folder: Path,
     *,
     source: RandomSource | None = None,
-    watch: Watch = NOBODY,
+    watch: ProgressListener = NOBODY,
     earlier: Sequence[Path] = (),
     beside: Path = _HERE,
     demonstration: bool = False,

@@ -8,7 +8,7 @@ from shuffledp.parties.mix import page_inspection
 @pytest.fixture
 def at_once(monkeypatch):
     """Inspection in this process, which needs no start."""
-    monkeypatch.setattr(page_inspection.Inspector, "inspect", lambda _, content: page_inspection.inspected(content))
+    monkeypatch.setattr(page_inspection.PageInspector, "inspect", lambda _, content: page_inspection.inspected(content))
 
 
 @pytest.fixture

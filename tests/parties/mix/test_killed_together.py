@@ -16,7 +16,7 @@ from parties.mix.test_mix_collections import answers
 from parties.mix.test_mix_processes import Place, send
 from parties.service.processes import Process, until
 from shuffledp.parties.mix.mix_config import MixConfig
-from shuffledp.parties.mix.mix_folder import MixFolder, Registered
+from shuffledp.parties.mix.mix_folder import MixFolder, StoredRegistration
 from shuffledp.parties.mix.run_mix import terms_by
 from shuffledp.parties.service.client import new_client
 from shuffledp.parties.service.collection_at_analyzer import CollectionAtAnalyzer
@@ -26,7 +26,7 @@ from shuffledp.parties.service.report_store import ReportStore
 PEOPLE = 20
 STEPS = [
     *((ReportStore, name) for name in ("enter", "release", "end", "delivered", "destroy_batches", "clean")),
-    *((Registered, name) for name in ("write_ended", "forget")),
+    *((StoredRegistration, name) for name in ("write_ended", "forget")),
     *((CollectionAtAnalyzer, name) for name in ("take", "release")),
 ]
 pytestmark = pytest.mark.usefixtures("without_a_page")

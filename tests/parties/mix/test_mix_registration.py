@@ -18,7 +18,7 @@ from parties.service.given import task_near_an_order
 from shuffledp.core.instants import written
 from shuffledp.parties.client.respondents_page import with_page
 from shuffledp.parties.mix import collection_at_mix, mix_folder
-from shuffledp.parties.mix.page_inspection import Inspected, Inspector
+from shuffledp.parties.mix.page_inspection import InspectedPage, PageInspector
 from shuffledp.parties.store.database import StorageError
 from shuffledp.parties.wire.grammar import UPLOAD_TYPE
 from shuffledp.parties.wire.keys import AnalyzerKey, GatewayKey, IssuerKey, ShufflerKey, in_text
@@ -340,9 +340,9 @@ def test_of_one_registrant_one_collection_is_inspected_at_a_time(tmp_path, monke
             def slow(_, content):
                 loop.call_soon_threadsafe(waiting.set)
                 asyncio.run_coroutine_threadsafe(go_on.wait(), loop).result()
-                return Inspected()
+                return InspectedPage()
 
-            monkeypatch.setattr(Inspector, "inspect", slow)
+            monkeypatch.setattr(PageInspector, "inspect", slow)
             first = asyncio.create_task(mix.register(b"first"))
             await waiting.wait()
             second = kind(await mix.register(b"second"))
@@ -413,7 +413,7 @@ def test_whatever_write_is_the_last_of_a_killed_process_a_registration_is_whole_
     async def test():
         async with mixing(tmp_path) as mix:
             survey = Survey(mix.terms)
-            found = Inspector().inspect(survey.collection.canonical)
+            found = PageInspector().inspect(survey.collection.canonical)
             with monkeypatch.context() as killed:
                 for name in ("write_private", "make_private", "sync_folder"):
                     killed.setattr(mix_folder, name, until_killed(getattr(mix_folder, name)))

@@ -17,7 +17,7 @@ from shuffledp.parties.wire.mix_terms import MixPolicy, MixTerms
 @contextmanager
 def mix_in_thread(folder, monkeypatch, **policy):
     """The address of a mix that anybody may use; what it inspects, it inspects here."""
-    monkeypatch.setattr(page_inspection.Inspector, "inspect", lambda _, content: page_inspection.inspected(content))
+    monkeypatch.setattr(page_inspection.PageInspector, "inspect", lambda _, content: page_inspection.inspected(content))
     listening = listen("127.0.0.1:0")
     url, started, asked = f"http://127.0.0.1:{listening.getsockname()[1]}", threading.Event(), []
 

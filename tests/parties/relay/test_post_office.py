@@ -14,7 +14,7 @@ from shuffledp.parties.http.event_log import EventLog
 from shuffledp.parties.relay.attendance import record_of
 from shuffledp.parties.relay.http_transport import SharedHttpTransport
 from shuffledp.parties.relay.journal import Journal
-from shuffledp.parties.relay.mailboxes import Mailboxes, Posted
+from shuffledp.parties.relay.mailboxes import Mailboxes, PostedLetters
 from shuffledp.parties.relay.member import take_part
 from shuffledp.parties.relay.post_office import AFTER_RESTART, LONGEST_ANSWER, PostOffice, signed_letters
 from shuffledp.parties.relay.post_office_app import LETTERS_TYPE, post_office_app
@@ -98,7 +98,7 @@ class Office:
 
     def signed(self, letters, *, stage=0, sender=0, by=None):
         sign = self.circle.keys[sender if by is None else by].signature
-        return signed_letters(self.terms, sign, Posted(stage, sender, letters))
+        return signed_letters(self.terms, sign, PostedLetters(stage, sender, letters))
 
 
 def in_office(tmp_path, work, **given):
@@ -222,7 +222,7 @@ def test_whoever_came_late_for_the_set_up_stays_out_also_after_a_restart(tmp_pat
 
     async def running():
         async with office.open():
-            await office.store.put(Posted(0, 5, letters))
+            await office.store.put(PostedLetters(0, 5, letters))
             await office.store.end(0, record_of(range(5), 6))
         async with office.open():
             assert not office.office.waits_for(1, 5)

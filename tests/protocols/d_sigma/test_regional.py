@@ -7,7 +7,7 @@ import pytest
 
 from shuffledp.core.errors import IncomparableError, InvalidParameterError, UnsupportedModelError
 from shuffledp.people.graphs import Graph
-from shuffledp.protocols.d_sigma.analyzers.regional import RegionalAnalyzer, _Landing
+from shuffledp.protocols.d_sigma.analyzers.regional import RegionalAnalyzer, _ReportOrigins
 from shuffledp.protocols.d_sigma.people.assignment import Groups
 from shuffledp.protocols.d_sigma.shufflers.mallows import MallowsShuffler
 from shuffledp.protocols.d_sigma.shufflers.noisy_sort import NoisySortShuffler
@@ -113,7 +113,7 @@ def test_intervals_of_places_of_few_slots_cover_the_smoothed_target(answers, alp
 @pytest.mark.parametrize("draws", [4, 8, 64])
 def test_variances_from_few_draws_are_stretched_so_that_intervals_still_cover(draws):
     rng, regions = np.random.default_rng(draws), 40_000
-    landing = _Landing(rng.normal(size=(draws, regions, 1)), np.zeros((regions, 1)))
+    landing = _ReportOrigins(rng.normal(size=(draws, regions, 1)), np.zeros((regions, 1)))
     margins = 1.96 * np.sqrt(landing.variance(np.ones((1, 1)), np.zeros((1, 1)), 0.95))[:, 0]
     covered = (np.abs(rng.normal(size=regions)) <= margins).mean()
     assert 0.935 < covered < 0.96  # unstretched it is 0.86 for 4 draws, and 0.91 for 8

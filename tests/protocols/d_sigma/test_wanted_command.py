@@ -10,7 +10,7 @@ from jsonschema import Draft202012Validator
 
 from cli.running import shuffledp
 from shuffledp.protocols.d_sigma.documents.promises_document import promised
-from shuffledp.protocols.d_sigma.planning.personal_promises import Promises, Spread
+from shuffledp.protocols.d_sigma.planning.personal_promises import Promises, SpreadOverPeople
 
 SCHEMA = json.loads((Path(__file__).parents[3] / "docs" / "schema.json").read_text(encoding="utf-8"))
 SOUGHT = Draft202012Validator({"$ref": "#/$defs/sought", "$defs": SCHEMA["$defs"]})
@@ -125,7 +125,7 @@ def test_how_many_people_an_error_takes_is_not_asked_of_groups(folder):
 
 def test_the_sentence_is_about_the_household_that_is_found_most_easily():
     def spread(most):
-        return Spread(most=most, nine_in_ten=most / 2, half=most / 4)
+        return SpreadOverPeople(most=most, nine_in_ten=most / 2, half=most / 4)
 
     promises = Promises(
         epsilon0=1.0,

@@ -24,7 +24,7 @@ from shuffledp.protocols.d_sigma.planning.person_guarantees import (
 )
 from shuffledp.protocols.d_sigma.planning.personal_promises import (
     Promises,
-    Spread,
+    SpreadOverPeople,
     promises_of,
     require_fitting,
     uniform_of,
@@ -32,7 +32,7 @@ from shuffledp.protocols.d_sigma.planning.personal_promises import (
 from shuffledp.protocols.d_sigma.planning.wanted_settings import (
     MOST_ALPHA,
     Limits,
-    Wanted,
+    Requirements,
     _spared,
     _with_margin,
     crowd_wanted,
@@ -45,7 +45,7 @@ from shuffledp.protocols.d_sigma.shufflers.noisy_sort import NoisySortShuffler
 from shuffledp.protocols.d_sigma.survey.groups import Grouping
 from shuffledp.protocols.d_sigma.survey.pilot_bench import shuffler_of
 from shuffledp.protocols.d_sigma.survey.pilot_results import Setting
-from shuffledp.protocols.d_sigma.survey.settings_search import Sought, choose, seek
+from shuffledp.protocols.d_sigma.survey.settings_search import FoundSetting, choose, seek
 from shuffledp.randomizers import KaryRandomizedResponse, LdpModel
 from shuffledp.survey import Task
 
@@ -59,7 +59,7 @@ MAKERS = {
 
 
 def limits(make, **wanted):
-    return limits_of(Wanted(**wanted), make, PEOPLE, EPSILON0, UNIFORM)
+    return limits_of(Requirements(**wanted), make, PEOPLE, EPSILON0, UNIFORM)
 
 
 @pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
@@ -117,7 +117,7 @@ def test_people_for_whom_no_alpha_does_are_counted_and_the_rest_is_solved():
     def make(alpha):
         return NoisySortShuffler(groups=groups, alpha=alpha, order=np.arange(203))
 
-    found = limits_of(Wanted(slot_chance=0.3), make, groups, EPSILON0, UNIFORM)
+    found = limits_of(Requirements(slot_chance=0.3), make, groups, EPSILON0, UNIFORM)
     assert found.impossible == {"slot_chance": 3}
     each = naming_chances_by_rank(make(found.at_most["slot_chance"]), EPSILON0)
     assert each[:200].max() <= 0.3 < each[200:].min()
@@ -167,10 +167,12 @@ def test_a_crowd_larger_than_mankind_is_named_in_powers_of_ten():
 
 
 def test_chances_of_real_households_are_rounded_up_and_none_is_larger_than_everybody():
-    assert Spread.of(np.array([0.0123456, 0.5, 0.99]), coarse=True) == Spread(most=0.99, nine_in_ten=0.99, half=0.5)
-    assert Spread.of(np.array([0.0123456]), coarse=True).most == 0.013
-    assert Spread.of(np.array([0.0123456])).most == 0.0123456
-    assert Spread.of(np.array([0.0]), coarse=True).most == 0.0
+    assert SpreadOverPeople.of(np.array([0.0123456, 0.5, 0.99]), coarse=True) == SpreadOverPeople(
+        most=0.99, nine_in_ten=0.99, half=0.5
+    )
+    assert SpreadOverPeople.of(np.array([0.0123456]), coarse=True).most == 0.013
+    assert SpreadOverPeople.of(np.array([0.0123456])).most == 0.0123456
+    assert SpreadOverPeople.of(np.array([0.0]), coarse=True).most == 0.0
     with pytest.raises(InvalidParameterError, match="household must be at most the number of people, 4"):
         require_fitting(5, 4)
 
@@ -204,7 +206,7 @@ def test_promises_are_spreads_over_people_who_are_not_alone():
 )
 def test_requirements_that_are_none_are_refused(wanted, match):
     with pytest.raises(InvalidParameterError, match=match):
-        Wanted(**wanted)
+        Requirements(**wanted)
 
 
 def test_even_gaps_keep_a_wanted_chance_with_a_quarter_less_displacement():
@@ -223,7 +225,7 @@ def test_even_gaps_keep_a_wanted_chance_with_a_quarter_less_displacement():
         }
     )
     told = []
-    found = seek(task.column, Grouping(groups), Wanted(slot_chance=0.2), progress=lambda *each: told.append(each))
+    found = seek(task.column, Grouping(groups), Requirements(slot_chance=0.2), progress=lambda *each: told.append(each))
     assert told[:2] == [(0, None), (0, len(found.found))]  # told that something is done before anything is
     assert told[-1] == (len(found.found), len(found.found))
     best = found.found[found.best]
@@ -257,7 +259,7 @@ def test_of_settings_that_displace_alike_the_smaller_pure_alpha_is_taken_and_dis
             "release": {"delta": 1e-6},
         }
     )
-    found = seek(task.column, Grouping(Groups.from_labels(labels)), Wanted(slot_chance=0.05, blur=100.0))
+    found = seek(task.column, Grouping(Groups.from_labels(labels)), Requirements(slot_chance=0.05, blur=100.0))
     best = found.found[found.best]
     near = [each for each in found.found if each.displacement <= 1.15 * min(one.displacement for one in found.found)]
     assert best.setting.delta == 0
@@ -267,14 +269,14 @@ def test_of_settings_that_displace_alike_the_smaller_pure_alpha_is_taken_and_dis
 
 
 def row(name, alpha, moved, kept, named, *, delta=0.0, reach=2.0):
-    spread = Spread(most=named, nine_in_ten=named, half=named)
+    spread = SpreadOverPeople(most=named, nine_in_ten=named, half=named)
     promises = Promises(epsilon0=1.0, delta=1e-6, num_alone=0, named=spread, households={}, central=spread, regions=())
     setting = Setting(mechanism=name, alpha=alpha, delta=delta, reach=reach, largest=9)
-    return Sought(setting=setting, limits=Limits(), displacement=moved, kept=kept, promises=promises)
+    return FoundSetting(setting=setting, limits=Limits(), displacement=moved, kept=kept, promises=promises)
 
 
 def test_a_row_that_another_one_beats_on_every_column_is_never_chosen():
-    wanted, pure = Wanted(slot_chance=0.5), row("mallows", 2.0, 98.0, 0.442, 0.691)
+    wanted, pure = Requirements(slot_chance=0.5), row("mallows", 2.0, 98.0, 0.442, 0.691)
     beaten, even = [row("even", 9.0, 85.0, 0.46, 0.41), pure], row("even", 9.0, 98.0, 0.46, 0.7)
     assert choose(beaten, wanted, 2.0) == 0
     assert choose([even, pure], wanted, 2.0) == 1  # neither beats the other: the smaller alpha
@@ -298,7 +300,7 @@ def test_those_for_whom_it_is_impossible_are_told_apart_with_where_they_are():
             "release": {"delta": 1e-6},
         }
     )
-    found = seek(asked.column, grouping, Wanted(slot_chance=0.3))
+    found = seek(asked.column, grouping, Requirements(slot_chance=0.3))
     best = found.found[found.best]
     assert found.chosen.named.most <= 0.3 < best.promises.named.most
     assert [(each.people, each.at, each.row) for each in found.chosen.left_out] == [

@@ -10,7 +10,7 @@ from shuffledp.core.local_models import ProtocolModel
 from shuffledp.people.graphs import Graph
 from shuffledp.protocols.network.people.overlays import Overlay
 from shuffledp.protocols.network.planning.network_rounds import NetworkShuffle, epsilon_of_uniform, fewest_rounds
-from shuffledp.protocols.network.planning.overlay_designs import _Typical, design_overlays
+from shuffledp.protocols.network.planning.overlay_designs import _TypicalModel, design_overlays
 from shuffledp.protocols.network.planning.overlay_plan import OverlayCost, plan_overlay
 from shuffledp.randomizers import KaryRandomizedResponse, LdpModel
 from shuffledp.shufflers import UniformShuffleModel
@@ -81,7 +81,7 @@ def test_a_random_graph_needs_more_rounds_messages_and_slots_than_overlays():
 
 
 def test_slots_of_a_random_graph_are_those_of_an_independent_count():
-    typical = _Typical(num_users=10_000, degree=8, local=LdpModel(epsilon0=1.0), delta=1e-6)
+    typical = _TypicalModel(num_users=10_000, degree=8, local=LdpModel(epsilon0=1.0), delta=1e-6)
     assert typical.slots(39) == 2_744
 
 

@@ -15,7 +15,7 @@ from shuffledp.parties.issuer.invitations import Invited
 from shuffledp.parties.issuer.invited_lists import Lists
 from shuffledp.parties.issuer.issuer_app import CollectionAtIssuer
 from shuffledp.parties.issuer.issuer_store import IssuerStore
-from shuffledp.parties.mix.mix_folder import Registered
+from shuffledp.parties.mix.mix_folder import StoredRegistration
 from shuffledp.parties.mix.registration_rules import most_answers
 from shuffledp.parties.service.batches import Phase
 from shuffledp.parties.service.collection_at_shuffler import CollectionAtShuffler
@@ -46,7 +46,7 @@ class CollectionAtMix:
 
     def __init__(
         self,
-        registered: Registered,
+        registered: StoredRegistration,
         terms: MixTerms,
         key: ShufflerKey,
         issued: IssuerStore,

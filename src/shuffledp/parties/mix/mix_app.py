@@ -164,7 +164,7 @@ class MixApp:
     async def _of_shuffler(self, request: Request) -> Response:
         if self._of(request).has_ended:
             raise Refused(Problem.COLLECTION_ENDED)
-        return _Passed(self._shuffler)
+        return _PassedResponse(self._shuffler)
 
     # ---- for registrants --------------------------------------------------------------------------------------------
 
@@ -214,7 +214,7 @@ async def _asked(request: Request, most: int) -> bytes:
     return await whole_body(request.scope, request.receive, media_type=ORGANIZER_TYPE, most=most + _BESIDE)
 
 
-class _Passed(Response):
+class _PassedResponse(Response):
     """Response by another application."""
 
     def __init__(self, app: ASGIApp) -> None:

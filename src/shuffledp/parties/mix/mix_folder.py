@@ -44,7 +44,7 @@ Key = TypeVar("Key", bound=PrivateKey)
 
 
 @dataclass(frozen=True, slots=True)
-class Registered:
+class StoredRegistration:
     """Registration of a collection, as stored on the disk.
 
     Args:
@@ -200,7 +200,7 @@ class MixFolder:
 
     def register(
         self, collection: Collection, registrant: str, *, page: bytes, promised: tuple[str, ...], key: Path | None
-    ) -> Registered:
+    ) -> StoredRegistration:
         """Registration of a collection, completely on the disk when this returns.
 
         Args:
@@ -226,15 +226,15 @@ class MixFolder:
             sync_folder(place.parent)
         except OSError:
             raise StorageError("the disk did not take the collection.") from None
-        return self._settled(Registered(collection, registrant, now, promised, place))
+        return self._settled(StoredRegistration(collection, registrant, now, promised, place))
 
-    def registrations(self) -> Iterator[Registered]:
+    def registrations(self) -> Iterator[StoredRegistration]:
         """All registrations, after remains of a killed process are removed."""
         for each in (self.path / _COLLECTIONS).glob(f"{_PARTIAL}*"):
             shutil.rmtree(each)
         return map(self._settled, self.look())
 
-    def look(self) -> Iterator[Registered]:
+    def look(self) -> Iterator[StoredRegistration]:
         """All registrations, read without a change, since another process may run the mix.
 
         Raises:
@@ -244,22 +244,24 @@ class MixFolder:
             if _ID.fullmatch(each.name):
                 yield self._read(each)
 
-    def find(self, collection_id: bytes) -> Registered | None:
+    def find(self, collection_id: bytes) -> StoredRegistration | None:
         """Registration of the collection with this id; None if there is none."""
         folder = self.path / _COLLECTIONS / collection_id.hex()
         return self._settled(self._read(folder)) if folder.is_dir() else None
 
-    def _read(self, folder: Path) -> Registered:
+    def _read(self, folder: Path) -> StoredRegistration:
         with suppress(OSError, ValueError, KeyError, TypeError, InvalidParameterError):
             about, collection = json.loads((folder / _ABOUT).read_bytes()), collection_in((folder / _FILE).read_bytes())
             if collection.id.hex() == folder.name:
-                return Registered(collection, about["registrant"], about["since"], tuple(about["promised"]), folder)
+                return StoredRegistration(
+                    collection, about["registrant"], about["since"], tuple(about["promised"]), folder
+                )
         raise InvalidParameterError(
             f"state must hold registrations as the mix wrote them; {folder} is none. If it is of a later version take "
             "that one again; else put it back from a copy, or move it away: its survey is lost then."
         )
 
-    def _settled(self, registered: Registered) -> Registered:
+    def _settled(self, registered: StoredRegistration) -> StoredRegistration:
         """Registration, after its waiting token key is removed, so that no second collection shares its tokens."""
         issuer = registered.collection.issuer
         if issuer is not None and (key := self.waiting_issuer_key(registered.registrant, issuer.key.key)) is not None:
@@ -267,7 +269,7 @@ class MixFolder:
                 each.unlink(missing_ok=True)
         return registered
 
-    def remove(self, registered: Registered) -> None:
+    def remove(self, registered: StoredRegistration) -> None:
         """Remove all that is left of a collection."""
         partial = registered.folder.with_name(f"{_PARTIAL}{registered.folder.name}")
         with suppress(OSError):

@@ -11,8 +11,8 @@ from shuffledp.parties.http.event_log import EventLog, Happened
 from shuffledp.parties.http.http_messages import Problem, Refused
 from shuffledp.parties.issuer.issuer_store import IssuerStore
 from shuffledp.parties.mix.collection_at_mix import CollectionAtMix
-from shuffledp.parties.mix.mix_folder import MixFolder, Registered
-from shuffledp.parties.mix.page_inspection import Inspector, collection_in, id_of
+from shuffledp.parties.mix.mix_folder import MixFolder, StoredRegistration
+from shuffledp.parties.mix.page_inspection import PageInspector, collection_in, id_of
 from shuffledp.parties.mix.registration_rules import at_mix, has_place, issued_here, misfit, path_of_page
 from shuffledp.parties.service.served_collections import ServedCollections
 from shuffledp.parties.store.database import StorageError
@@ -59,7 +59,7 @@ class MixHost:
         self.terms, self.folder, self.served = terms, folder, ServedCollections()
         self._key, self._registrants, self._log, self._clock = key, registrants, log, clock
         self.issued = IssuerStore(folder.path / "issuer")
-        self._inspector, self._one_at_a_time = Inspector(), asyncio.Lock()
+        self._inspector, self._one_at_a_time = PageInspector(), asyncio.Lock()
         self._known: dict[str, CollectionAtMix] = {}
         self._pages: dict[tuple[str, str], CollectionAtMix] = {}
         self._inspected: set[str] = set()
@@ -112,7 +112,7 @@ class MixHost:
         """Whether a host name is reserved for the page of a collection."""
         return self.terms.pages == "origin" and host.endswith(f".{self.terms.url.partition('://')[2]}")
 
-    async def _take(self, registered: Registered) -> None:
+    async def _take(self, registered: StoredRegistration) -> None:
         at = CollectionAtMix(registered, self.terms, self._key, self.issued, self.served, log=self._log)
         await at.open()
         self._known[in_text(registered.collection.id)] = at

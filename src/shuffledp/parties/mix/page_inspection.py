@@ -19,7 +19,7 @@ _MOST_MEMORY = 6 << 30  # bytes of address space, of which most is never touched
 
 
 @dataclass(frozen=True, slots=True)
-class Inspected:
+class InspectedPage:
     """Findings about a page's file.
 
     Args:
@@ -33,13 +33,13 @@ class Inspected:
     promised: tuple[str, ...] = ()
 
 
-class Inspector:
+class PageInspector:
     """Inspector of files, one after the other, in a process that starts with the first file."""
 
     def __init__(self) -> None:
         self._process: AnsweringProcess | None = None
 
-    def inspect(self, content: bytes) -> Inspected:
+    def inspect(self, content: bytes) -> InspectedPage:
         """Findings about a file; empty if the inspection takes too much time or memory.
 
         Call it from a thread: it waits.
@@ -47,9 +47,9 @@ class Inspector:
         if self._process is None:
             self._process = AnsweringProcess(inspected, warm_up=_limited)
         try:
-            found: Inspected = self._process.ask(content, SECONDS)
+            found: InspectedPage = self._process.ask(content, SECONDS)
         except (TimeoutError, ShuffleDPError):
-            return Inspected()
+            return InspectedPage()
         return found
 
     def close(self) -> None:
@@ -76,17 +76,17 @@ def id_of(content: bytes) -> bytes:
     return hashlib.sha256(CONTEXT + content).digest()
 
 
-def inspected(content: bytes) -> Inspected:
-    """Findings about a file, computed in the process of an `Inspector`."""
+def inspected(content: bytes) -> InspectedPage:
+    """Findings about a file, computed in the process of an `PageInspector`."""
     try:
         collection = collection_in(content)
         told = tuple(each.sentence_of(each.guarantee) for each in collection.promised() if each.kind.promises)
         if collection.page is None:
-            return Inspected(is_collection=True, promised=told)
+            return InspectedPage(is_collection=True, promised=told)
         anew, page = with_page(replace(collection, page=None), collection.page.url)
     except ShuffleDPError:
-        return Inspected()
-    return Inspected(is_collection=True, page=page if anew == collection else b"", promised=told)
+        return InspectedPage()
+    return InspectedPage(is_collection=True, page=page if anew == collection else b"", promised=told)
 
 
 def _limited() -> None:

@@ -15,7 +15,7 @@ from shuffledp.parties.store.database import WAL, Database
 from shuffledp.parties.store.group_commit import GroupCommit
 
 
-class Posted(NamedTuple):
+class PostedLetters(NamedTuple):
     """Letters that one member sends in one stage."""
 
     stage: int
@@ -42,12 +42,12 @@ class _Letters(Database):
         "CREATE TABLE IF NOT EXISTS records(stage INTEGER PRIMARY KEY, online BLOB)",
     )
 
-    def commit(self, several: Sequence[Posted]) -> list[bool]:
+    def commit(self, several: Sequence[PostedLetters]) -> list[bool]:
         """Store a group's posts in one transaction, all or none; return the answer to each post."""
         with self.transaction():
             return [self._admit(each) for each in several]
 
-    def _admit(self, posted: Posted) -> bool:
+    def _admit(self, posted: PostedLetters) -> bool:
         found = self.rows("SELECT digest FROM posted WHERE stage = ? AND sender = ?", posted.stage, posted.sender)
         if found:
             return found == [(posted.digest,)]
@@ -74,7 +74,7 @@ class Mailboxes:
         self._letters = _Letters(folder)
         self._queue = GroupCommit(self._letters.thread, self._letters.commit)
 
-    async def put(self, posted: Posted) -> bool:
+    async def put(self, posted: PostedLetters) -> bool:
         """Whether a member's letters of a stage are stored; False if other letters were stored before.
 
         Raises:

@@ -12,7 +12,7 @@ from functools import lru_cache
 from shuffledp.core.instants import instant
 from shuffledp.parties.http.event_log import EventLog, Happened
 from shuffledp.parties.relay.attendance import is_in, record_of
-from shuffledp.parties.relay.mailboxes import Mailboxes, Posted
+from shuffledp.parties.relay.mailboxes import Mailboxes, PostedLetters
 from shuffledp.parties.relay.rounds import Letters
 from shuffledp.parties.relay.terms import RelayTerms
 from shuffledp.parties.service.client import LONGEST_WAIT
@@ -28,7 +28,7 @@ _LESS = 10  # times shorter is the wait for members who were already away in the
 _Clock = Callable[[], float]
 
 
-def signed_letters(terms: RelayTerms, sign: Callable[[bytes], bytes], posted: Posted) -> bytes:
+def signed_letters(terms: RelayTerms, sign: Callable[[bytes], bytes], posted: PostedLetters) -> bytes:
     """Body of a member's post: the signature of the letters, then the letters, by recipient."""
     body = b"".join(letter for _, letter in sorted(posted.letters.items()))
     return sign(_bound(terms, posted.stage, posted.sender) + body) + body
@@ -102,7 +102,7 @@ class PostOffice:
         """
         if sender not in self._members or (stage < self.stage and sender not in await self._store.senders(stage)):
             return False
-        is_kept = await self._store.put(Posted(stage, sender, letters))
+        is_kept = await self._store.put(PostedLetters(stage, sender, letters))
         if is_kept and stage == self.stage:
             self._came.add(sender)
             if self._came >= self._members:

@@ -18,7 +18,7 @@ import httpx
 from shuffledp.core.errors import LocalProtocolError, RemoteProtocolError, UnreachableError
 from shuffledp.parties.http.certificates import trusted
 from shuffledp.parties.relay.attendance import is_in
-from shuffledp.parties.relay.mailboxes import Posted
+from shuffledp.parties.relay.mailboxes import PostedLetters
 from shuffledp.parties.relay.post_office import LONGEST_ANSWER, signed_letters
 from shuffledp.parties.relay.post_office_app import LETTERS_TYPE, NOT_YET
 from shuffledp.parties.relay.rounds import Letters
@@ -106,7 +106,7 @@ class PostOfficeClient:
         sign = self._sign
         if sign is None:
             raise LocalProtocolError("letters must be sent by a member, whose key signs them; there is none.")
-        body = signed_letters(self._terms, lambda said: sign(person, said), Posted(stage, person, letters))
+        body = signed_letters(self._terms, lambda said: sign(person, said), PostedLetters(stage, person, letters))
         self._answer_to("POST", f"{stage}/letters/{person}", body, also=HTTPStatus.GONE)
 
     def record(self, stage: int) -> bytes:

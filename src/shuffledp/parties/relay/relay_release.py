@@ -14,7 +14,7 @@ from shuffledp.core.flow import View
 from shuffledp.documents.document import Document
 from shuffledp.documents.release_document import write_release
 from shuffledp.files import new_folder
-from shuffledp.files.reading import NOBODY, Watch
+from shuffledp.files.reading import NOBODY, ProgressListener
 from shuffledp.files.releases import ReceivedView, release_received
 from shuffledp.files.unreleased_statement import COUNT_IT, write_unreleased
 from shuffledp.parties.relay.attendance import Attendance
@@ -121,7 +121,7 @@ def write_relay_release(
     folder: Path,
     *,
     earlier: Sequence[Path] = (),
-    watch: Watch = NOBODY,
+    watch: ProgressListener = NOBODY,
     force: bool = False,
 ) -> tuple[Outcome, Document]:
     """Write the release of the hand-ins into a folder; return the outcome and its page.

@@ -45,7 +45,7 @@ from shuffledp.parties.service.collection_terms import host_of, terms_of
 from shuffledp.parties.service.host_agreement import HostAgreement
 from shuffledp.parties.service.intake import Count, Row, counted_as, refusal
 from shuffledp.parties.service.report_queue import ReportQueue
-from shuffledp.parties.service.report_store import Made, Outgoing, ReportStore
+from shuffledp.parties.service.report_store import OutgoingBatch, ReportStore, UnsignedBatch
 from shuffledp.parties.service.share_store import ShareStore
 from shuffledp.parties.service.upload_layout import UploadLayouts
 from shuffledp.parties.store.database import StorageError
@@ -278,15 +278,15 @@ class CollectionAtShuffler:
         self._wake.set()
         return answer
 
-    async def outgoing(self) -> list[Outgoing]:
+    async def outgoing(self) -> list[OutgoingBatch]:
         """Batches on their way to the analyzer."""
         return await self._queue.do(self._store.outgoing)
 
-    async def part(self, outgoing: Outgoing, number: int) -> bytes | None:
+    async def part(self, outgoing: OutgoingBatch, number: int) -> bytes | None:
         """Part of the body of a batch; None after the last part."""
         return await self._queue.do(self._store.part, outgoing, number)
 
-    async def delivered(self, outgoing: Outgoing) -> None:
+    async def delivered(self, outgoing: OutgoingBatch) -> None:
         """Forget a batch that the analyzer has acknowledged."""
         async with self._one_at_a_time:
             await self._queue.do(self._store.delivered, outgoing)
@@ -357,7 +357,7 @@ class CollectionAtShuffler:
         """Order for a pool of this shuffler; the draw gets the pool's number among all shufflers' pools."""
         return self._draw(self._pools[pool], count, size, extensions)
 
-    def _signed(self, made: Made) -> bytes:
+    def _signed(self, made: UnsignedBatch) -> bytes:
         counts = {name: min(made.counts.get(name, 0), (1 << 32) - 1) for name in Count}
         manifest = BatchManifest(
             collection_id=self.collection.id,

@@ -15,7 +15,7 @@ from shuffledp.core.errors import RemoteProtocolError
 from shuffledp.parties.http.http_messages import Problem, Refused
 from shuffledp.parties.service.collection_at_shuffler import CollectionAtShuffler
 from shuffledp.parties.service.forwarder import body_of
-from shuffledp.parties.service.report_store import Outgoing
+from shuffledp.parties.service.report_store import OutgoingBatch
 from shuffledp.parties.wire.close_request import VALID
 from shuffledp.parties.wire.fetch_request import LONGEST_WAIT, FetchRequest, batch_digest
 from shuffledp.parties.wire.grammar import BATCH_TYPE
@@ -89,7 +89,7 @@ class FetchedBatches:
             if batch_digest(outgoing.manifest) == taken:
                 await self._at_shuffler.delivered(outgoing)
 
-    async def _next(self, seconds: float) -> Outgoing | None:
+    async def _next(self, seconds: float) -> OutgoingBatch | None:
         """Oldest batch on its way; None if no batch comes within ``seconds``.
 
         Raises:

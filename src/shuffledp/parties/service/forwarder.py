@@ -11,7 +11,7 @@ from shuffledp.parties.http.certificates import trusted
 from shuffledp.parties.http.event_log import EventLog, Happened
 from shuffledp.parties.http.pauses import Pauses
 from shuffledp.parties.service.collection_at_shuffler import CollectionAtShuffler
-from shuffledp.parties.service.report_store import Outgoing
+from shuffledp.parties.service.report_store import OutgoingBatch
 from shuffledp.parties.wire.grammar import BATCH_TYPE
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 300.0  # seconds
@@ -55,7 +55,7 @@ class Forwarder:
             return False
         return True
 
-    async def _send(self, outgoing: Outgoing) -> bool:
+    async def _send(self, outgoing: OutgoingBatch) -> bool:
         headers = {"content-type": BATCH_TYPE}
         async with self._client.stream(
             "POST", self._url, content=body_of(self._at_shuffler, outgoing), headers=headers, timeout=_SECONDS
@@ -63,7 +63,7 @@ class Forwarder:
             return answer.status_code == httpx.codes.OK
 
 
-async def body_of(at_shuffler: CollectionAtShuffler, outgoing: Outgoing) -> AsyncIterator[bytes]:
+async def body_of(at_shuffler: CollectionAtShuffler, outgoing: OutgoingBatch) -> AsyncIterator[bytes]:
     """Body, in parts, of the request that hands a batch over: its manifest, then its reports."""
     yield outgoing.manifest
     number = 0

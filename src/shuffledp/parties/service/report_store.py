@@ -54,7 +54,7 @@ class Draw(Protocol):
         """
 
 
-class Made(NamedTuple):
+class UnsignedBatch(NamedTuple):
     """Facts of an unsigned batch: pool, number from 0, number of reports, digest of its body, and counts."""
 
     column: int
@@ -64,10 +64,10 @@ class Made(NamedTuple):
     counts: Mapping[Count, int]
 
 
-Sign = Callable[[Made], bytes]  # the signed manifest of a batch, encoded
+Sign = Callable[[UnsignedBatch], bytes]  # the signed manifest of a batch, encoded
 
 
-class Outgoing(NamedTuple):
+class OutgoingBatch(NamedTuple):
     """Batch on its way to the analyzer."""
 
     number: int
@@ -292,7 +292,7 @@ class ReportStore(Database):
         for number, part in enumerate(self._parts_of(column, digests, places, origins)):
             body.update(part)
             self.run("INSERT INTO parts VALUES(?, ?, ?, ?)", self.batches, column, number, part)
-        self._send(Made(column, self.batches, size, body.digest(), self.counts()), sign)
+        self._send(UnsignedBatch(column, self.batches, size, body.digest(), self.counts()), sign)
         if size == count:
             self._forget("column = ?", [(column,)])
         else:
@@ -328,7 +328,7 @@ class ReportStore(Database):
         found = self.run("SELECT extensions FROM reports WHERE column = ? ORDER BY digest", column)
         return [extensions for (extensions,) in found]
 
-    def _send(self, made: Made, sign: Sign) -> None:
+    def _send(self, made: UnsignedBatch, sign: Sign) -> None:
         self.run("INSERT INTO outbox VALUES(?, ?, ?)", made.number, made.column, sign(made))
 
     def end(self, phase: Phase, sign: Sign) -> None:
@@ -339,23 +339,23 @@ class ReportStore(Database):
             self.run("DELETE FROM spent")
             for column in range(len(self._pools)):
                 told = self.counts() if self.batches else {}  # else they would hint at the number of people
-                self._send(Made(column, self.batches, 0, sha256().digest(), told), sign)
+                self._send(UnsignedBatch(column, self.batches, 0, sha256().digest(), told), sign)
             self.run("UPDATE state SET phase = ?", phase.value)
         self.phase, self.waiting = phase, 0
         self._key = self._read_key()
         self.tidy()
 
-    def outgoing(self) -> list[Outgoing]:
+    def outgoing(self) -> list[OutgoingBatch]:
         """Batches on their way, oldest first."""
-        return [Outgoing(*row) for row in self.rows("SELECT number, column, manifest FROM outbox")]
+        return [OutgoingBatch(*row) for row in self.rows("SELECT number, column, manifest FROM outbox")]
 
-    def part(self, outgoing: Outgoing, number: int) -> bytes | None:
+    def part(self, outgoing: OutgoingBatch, number: int) -> bytes | None:
         """Part of a batch's body, numbered from 0; None after the last part."""
         of = "SELECT body FROM parts WHERE number = ? AND column = ? AND part = ?"
         found = self.rows(of, outgoing.number, outgoing.column, number)
         return found[0][0] if found else None
 
-    def delivered(self, outgoing: Outgoing) -> None:
+    def delivered(self, outgoing: OutgoingBatch) -> None:
         """Destroy a batch that the analyzer has acknowledged."""
         self._destroy("WHERE number = ? AND column = ?", outgoing.number, outgoing.column)
 

@@ -32,7 +32,7 @@ def shares_of(collection: Collection, submission: Submission, set_id: bytes | No
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class _Kept(Message):
+class _StoredRequest(Message):
     """Request to one host, in the form that a device stores."""
 
     body: Annotated[bytes, Opaque(4)]
@@ -40,7 +40,7 @@ class _Kept(Message):
 
 def kept(submissions: Sequence[Submission]) -> bytes:
     """Requests to all hosts as one file, so that a device keeps all requests or none."""
-    return b"".join([_Kept(UploadRequest((each,)).encode()).encode() for each in submissions])
+    return b"".join([_StoredRequest(UploadRequest((each,)).encode()).encode() for each in submissions])
 
 
 def requests_in(data: bytes) -> list[bytes]:
@@ -49,4 +49,4 @@ def requests_in(data: bytes) -> list[bytes]:
     Raises:
         MalformedMessageError: for anything else.
     """
-    return [each.body for each in messages(_Kept, data, 0, len(data))]
+    return [each.body for each in messages(_StoredRequest, data, 0, len(data))]

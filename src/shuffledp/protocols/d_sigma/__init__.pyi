@@ -81,7 +81,7 @@ from .survey.grouped_section import groups_of as groups_of
 from .survey.grouped_section import in_groups as in_groups
 from .survey.groups import Grouping as Grouping
 from .survey.groups import GroupsSection as GroupsSection
-from .survey.regional_result import Regional as Regional
+from .survey.regional_result import RegionalResult as RegionalResult
 from .theorems.meehan22 import ReidentificationBound as ReidentificationBound
 from .theorems.meehan22 import d_sigma_of_reports as d_sigma_of_reports
 from .theorems.meehan22 import d_sigma_statement as d_sigma_statement

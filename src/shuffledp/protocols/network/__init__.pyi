@@ -49,7 +49,7 @@ from .planning.overlay_plan import plan_overlay as plan_overlay
 from .shufflers.random_walk import RandomWalkShuffler as RandomWalkShuffler
 from .shufflers.walk_model import RandomWalkShuffleModel as RandomWalkShuffleModel
 from .survey.network_section import NetworkSection as NetworkSection
-from .survey.network_section import Walked as Walked
+from .survey.network_section import WalkResult as WalkResult
 from .theorems.network_colluders import NetworkColluders as NetworkColluders
 from .theorems.network_colluders import NetworkOnion as NetworkOnion
 from .theorems.network_constant_pattern import NetworkConstantPattern as NetworkConstantPattern

@@ -9,7 +9,7 @@ from .people.strata import Strata as Strata
 from .shufflers.stratified import StratifiedShuffleModel as StratifiedShuffleModel
 from .shufflers.stratified import StratifiedShuffler as StratifiedShuffler
 from .survey.stratified_section import StrataPlan as StrataPlan
-from .survey.stratified_section import Stratified as Stratified
+from .survey.stratified_section import StratifiedResult as StratifiedResult
 from .survey.stratified_section import StratifiedSection as StratifiedSection
 from .survey.stratified_section import inside_strata as inside_strata
 from .theorems.smallest_stratum import StrataLower as StrataLower

@@ -14,7 +14,7 @@ from shuffledp.core.text import edge_names
 from shuffledp.core.validate import levels_of_quantiles
 from shuffledp.randomizers import Bins
 from shuffledp.survey.questions.number import CLIPPING, RANGE
-from shuffledp.survey.questions.question import AnswerColumns, CategoryQuestion, Ranged, Read
+from shuffledp.survey.questions.question import AnswerColumns, CategoryQuestion, RangeKeys, Read
 from shuffledp.survey.questions.single_choice import TEMPLATE
 from shuffledp.survey.section import OutOfRange
 
@@ -22,7 +22,7 @@ _WAYS = ("lower", "upper", "bins"), ("edges",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NumberInBins(Ranged, CategoryQuestion):
+class NumberInBins(RangeKeys, CategoryQuestion):
     """Number in one of several bins, of equal width from ``lower`` to ``upper`` or between ``edges``."""
 
     answers: ClassVar[str] = "bin"

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from shuffledp.survey.questions.question import AnswerColumns, MeanQuestion, Ranged, Read
+from shuffledp.survey.questions.question import AnswerColumns, MeanQuestion, RangeKeys, Read
 from shuffledp.survey.section import OutOfRange
 
 CLIPPING = 'out_of_range = "clip"  # answers outside the range count as its nearer end\n'
@@ -15,7 +15,7 @@ upper = 100  # set both: the range of answers, fixed beforehand and not read fro
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NumberInRange(Ranged, MeanQuestion):
+class NumberInRange(RangeKeys, MeanQuestion):
     """Number from ``lower`` to ``upper``, whose mean is estimated."""
 
     answers: ClassVar[str] = "number"

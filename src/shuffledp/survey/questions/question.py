@@ -352,7 +352,7 @@ class MeanQuestion(Question):
         )
 
 
-class Ranged:
+class RangeKeys:
     """Keys of a range of numbers: its `ends`, and the treatment of numbers outside."""
 
     __slots__ = ()

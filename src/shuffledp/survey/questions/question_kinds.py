@@ -40,22 +40,22 @@ def _has_lists(key: str) -> Callable[[Table], bool]:
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class QuestionKind:
     """Line of the registry: a question's class, and a test that recognizes its table ``[randomizer]``."""
 
     place: str
     is_meant: Callable[[Table], bool] = _never
 
 
-QUESTIONS: dict[str, Listed] = {
-    "category": Listed("shuffledp.survey.questions.single_choice.SingleChoice"),
-    "bin": Listed("shuffledp.survey.questions.bins.NumberInBins", _has("bins", "edges")),
-    "blanketed": Listed("shuffledp.survey.questions.blanketed_choice.BlanketedChoice", _has("blanket")),
-    "pair": Listed("shuffledp.survey.questions.pairs.PairOfChoices", _has_lists("categories")),
-    "number": Listed("shuffledp.survey.questions.number.NumberInRange"),
-    "vector": Listed("shuffledp.survey.questions.vector.UnitVector"),
-    "open": Listed("shuffledp.survey.questions.open_answer.OpenAnswer"),
-    "multi-select": Listed("shuffledp.survey.questions.multi_select.MultiSelect"),
+QUESTIONS: dict[str, QuestionKind] = {
+    "category": QuestionKind("shuffledp.survey.questions.single_choice.SingleChoice"),
+    "bin": QuestionKind("shuffledp.survey.questions.bins.NumberInBins", _has("bins", "edges")),
+    "blanketed": QuestionKind("shuffledp.survey.questions.blanketed_choice.BlanketedChoice", _has("blanket")),
+    "pair": QuestionKind("shuffledp.survey.questions.pairs.PairOfChoices", _has_lists("categories")),
+    "number": QuestionKind("shuffledp.survey.questions.number.NumberInRange"),
+    "vector": QuestionKind("shuffledp.survey.questions.vector.UnitVector"),
+    "open": QuestionKind("shuffledp.survey.questions.open_answer.OpenAnswer"),
+    "multi-select": QuestionKind("shuffledp.survey.questions.multi_select.MultiSelect"),
 }
 
 

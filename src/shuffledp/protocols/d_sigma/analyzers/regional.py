@@ -63,7 +63,7 @@ class _Drawing(Protocol):
         """Slots and the senders of their reports, in pairs of equally long arrays, one pair for each part."""
 
 
-class _Landing(NamedTuple):
+class _ReportOrigins(NamedTuple):
     """Origins of the reports in a region's slots, in simulated draws.
 
     ``chances`` are for each pair of regions the sum, over the people j of the second, of the variance of "the report of
@@ -97,7 +97,7 @@ class _Landing(NamedTuple):
         return found
 
 
-def _simulated(shuffler: _Drawing, region: Numbers, sizes: Floats, num_draws: int) -> _Landing:
+def _simulated(shuffler: _Drawing, region: Numbers, sizes: Floats, num_draws: int) -> _ReportOrigins:
     """Origins of reports in simulated draws, with fixed seeds so that all parties compute equal errors."""
     count = sizes.size
     shares, overlaps = np.zeros((num_draws, count, count)), np.zeros((count, count))
@@ -115,7 +115,7 @@ def _simulated(shuffler: _Drawing, region: Numbers, sizes: Floats, num_draws: in
         shares[number] = found.reshape(count, count) / sizes[:, None]
         lands, last = last, lands
     chances = shares.mean(axis=0) / sizes[:, None] - overlaps / (num_draws - 1) / sizes[:, None] ** 2
-    return _Landing(shares, np.maximum(chances, 0.0))
+    return _ReportOrigins(shares, np.maximum(chances, 0.0))
 
 
 class RegionalAnalyzer:
@@ -172,7 +172,7 @@ class RegionalAnalyzer:
         if shuffler is not None and regions is None:
             raise InvalidParameterError("shuffler must be given with regions, not with weights.")
         self.level = level
-        self._landing: _Landing | None = None
+        self._landing: _ReportOrigins | None = None
         self._weights: Floats | None = None
         if weights is not None:
             self._weights = _checked_weights(weights)

@@ -56,7 +56,7 @@ class NeighborhoodPrior:
             object.__setattr__(self, name, array)
 
 
-class _Seen(NamedTuple):
+class _SlotReports(NamedTuple):
     """Reports in the slots that the attack looks at, for each person.
 
     Attributes:
@@ -134,7 +134,7 @@ class NeighborhoodBayes:
                 raise validate.invalid(f"of {len(channel)} values", values_of_prior=prior.laws.shape[1])
         step = max(1, _AT_A_TIME // work)
         parts = range(0, len(counts), step)
-        each = (_Seen(counts[start : start + step], own[start : start + step]) for start in parts)
+        each = (_SlotReports(counts[start : start + step], own[start : start + step]) for start in parts)
         return np.concatenate(
             [_smoothed(seen, channel, base) if prior is None else _posterior(seen, channel, prior) for seen in each]
         )
@@ -147,7 +147,7 @@ def _matrix(view: View, num_slots: int) -> Floats:
     return np.asarray(channel.matrix if channel else None, dtype=np.float64)
 
 
-def _posterior(seen: _Seen, channel: Floats, prior: NeighborhoodPrior) -> Floats:
+def _posterior(seen: _SlotReports, channel: Floats, prior: NeighborhoodPrior) -> Floats:
     """Posterior of answers, up to a factor per person: sum over laws of Pr[law | reports] Pr[answer | law, reports].
 
     Given the law, the reports are independent draws from law @ channel; where slot s is the person's own, with
@@ -221,7 +221,7 @@ def _peaked(counts: Floats, channel: Floats, mean: Floats) -> tuple[Neighborhood
     return prior, likelihood
 
 
-def _smoothed(seen: _Seen, channel: Floats, base: Floats) -> Floats:
+def _smoothed(seen: _SlotReports, channel: Floats, base: Floats) -> Floats:
     """Probability of each answer under a Dirichlet prior, fitted in rounds to the reports looked at.
 
     The answer behind each report is fitted to the answers behind the other reports.

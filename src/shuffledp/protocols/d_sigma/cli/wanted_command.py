@@ -12,7 +12,7 @@ from shuffledp.cli.options import named, show_result, whole
 from shuffledp.core.errors import InvalidParameterError
 
 if TYPE_CHECKING:
-    from shuffledp.protocols.d_sigma.planning.wanted_settings import Wanted
+    from shuffledp.protocols.d_sigma.planning.wanted_settings import Requirements
     from shuffledp.survey import Task
     from shuffledp.survey.columns import Column
 
@@ -56,7 +56,7 @@ def is_sought(task: Path, options: WantedOptions, epsilon: float | None, beside:
     return bool(options.given)
 
 
-def _least_hidden(task: "Task", wanted: "Wanted") -> "Column":
+def _least_hidden(task: "Task", wanted: "Requirements") -> "Column":
     """Column with the largest epsilon0; ``epsilon`` is refused for several columns, whose losses add up."""
     if len(task.columns) > 1 and wanted.epsilon is not None:
         raise InvalidParameterError(
@@ -79,14 +79,14 @@ def show_sought(
     from shuffledp.cli.progress_bars import watching
     from shuffledp.cli.protocol_options import check_people, read_surroundings
     from shuffledp.protocols.d_sigma.documents.sought_document import sought_document
-    from shuffledp.protocols.d_sigma.planning.wanted_settings import Wanted
+    from shuffledp.protocols.d_sigma.planning.wanted_settings import Requirements
     from shuffledp.protocols.d_sigma.survey.groups import Grouping
     from shuffledp.protocols.d_sigma.survey.pilot import section_with_groups
     from shuffledp.protocols.d_sigma.survey.settings_search import seek
     from shuffledp.survey import Task
     from shuffledp.survey.planning.task_planning import planned_people
 
-    asked, wanted = Task.read(task), Wanted(**options.given, epsilon=epsilon)  # type: ignore[arg-type]
+    asked, wanted = Task.read(task), Requirements(**options.given, epsilon=epsilon)  # type: ignore[arg-type]
     column = _least_hidden(asked, wanted)
     _, groups = section_with_groups(column)
     check_people(asked, people)

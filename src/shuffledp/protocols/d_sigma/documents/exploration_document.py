@@ -32,7 +32,7 @@ from shuffledp.protocols.d_sigma.survey.pilot_results import (
     SPENDING,
     Exploration,
     Setting,
-    Tried,
+    SettingResults,
 )
 
 EXPLORE_PAGE = "explore.html"
@@ -233,7 +233,7 @@ def _frontier(explored: Exploration) -> Iterator[Block]:
 def _panel(explored: Exploration, measure: str, *, is_first: bool) -> Panel:
     """Panel of one attack measure against the learning error lambda, in percent."""
 
-    def height(tried: Tried) -> float:
+    def height(tried: SettingResults) -> float:
         return 100 * (tried.rho if measure == "rho" else tried.guessed.best)
 
     chance = 100 * (explored.uniform.rho if measure == "rho" else explored.naive)
@@ -342,7 +342,7 @@ def _table(
     return Table(caption, heads, rows, own=own, titled=True, label=caption)
 
 
-def _row(tried: Tried, pick: str) -> tuple[str | Cell, ...]:
+def _row(tried: SettingResults, pick: str) -> tuple[str | Cell, ...]:
     setting, protected = tried.setting, tried.protected
     name = Cell(text=setting.mechanism, tags=(Tag(pick, "promise"),)) if pick else setting.mechanism
     return (

@@ -18,7 +18,7 @@ from shuffledp.protocols.d_sigma.planning.group_mixing import GroupsPlan, Mixing
 from shuffledp.protocols.d_sigma.planning.sharpened_cells import SharpenedCells
 from shuffledp.protocols.d_sigma.survey.grouped_section import groups_of
 from shuffledp.protocols.d_sigma.survey.groups import GroupsSection
-from shuffledp.protocols.d_sigma.survey.regional_result import Regional
+from shuffledp.protocols.d_sigma.survey.regional_result import RegionalResult
 from shuffledp.protocols.d_sigma.theorems.meehan22 import ReidentificationBound, d_sigma_of_local
 from shuffledp.survey import ColumnOutcome, Plan
 
@@ -95,7 +95,7 @@ def _error(error: ExpectedError) -> str:
 def groups_section(outcome: ColumnOutcome) -> Section | None:
     """Section that compares three shuffles, and gives the odds of finding a person's report; None without groups."""
     section, regional = groups_of(outcome.column.shuffler), outcome.shuffle_result
-    if section is None or not isinstance(regional, Regional):
+    if section is None or not isinstance(regional, RegionalResult):
         return None
     mixing = regional.mixing
     blocks = (
@@ -242,7 +242,7 @@ def _loss(alpha: float) -> str:
     return "infinite" if math.isinf(alpha) else number(alpha, "at most")
 
 
-def _losses_by_size(regional: Regional) -> Iterable[Block]:
+def _losses_by_size(regional: RegionalResult) -> Iterable[Block]:
     """Table of the losses of the order by group size: pure losses, and losses beside a remainder delta."""
     if not regional.losses:
         return
@@ -266,7 +266,7 @@ def _losses_by_size(regional: Regional) -> Iterable[Block]:
     yield Table(caption, heads, rows, look="numeric", label="Losses by group size", on=PAGE)
 
 
-def _household_rows(regional: Regional) -> list[tuple[str, str]]:
+def _household_rows(regional: RegionalResult) -> list[tuple[str, str]]:
     """Rows on the chance of naming the slots of households."""
     return [
         (
@@ -282,7 +282,7 @@ def _household_rows(regional: Regional) -> list[tuple[str, str]]:
     ]
 
 
-def _common_answers(regional: Regional) -> Iterable[Block]:
+def _common_answers(regional: RegionalResult) -> Iterable[Block]:
     """Text on the central loss of an answer that all people of a household have in common."""
     for each in regional.households:
         if each.common is not None and each.common_median is not None:
@@ -297,7 +297,7 @@ def _common_answers(regional: Regional) -> Iterable[Block]:
             )
 
 
-def _odds(regional: Regional) -> Iterable[Block]:
+def _odds(regional: RegionalResult) -> Iterable[Block]:
     """Table of the chances of finding a report, for the least hidden people first."""
     smallest, largest, near = regional.hidden.by_smallest, regional.hidden.by_group, regional.hidden.by_all
     if largest is None:
@@ -336,7 +336,7 @@ def _odds(regional: Regional) -> Iterable[Block]:
     )
 
 
-def _named_rows(regional: Regional) -> list[tuple[str, str]]:
+def _named_rows(regional: RegionalResult) -> list[tuple[str, str]]:
     """Rows on the chance of naming a slot: for the least hidden person, nine in ten people, and half.
 
     People are hidden by everybody nearby, as in a plan; bounds from the group alone may be larger.

@@ -13,7 +13,7 @@ from shuffledp.protocols.d_sigma.documents.sharpened_document import sharpened_b
 from shuffledp.protocols.d_sigma.planning.group_mixing import Mixing
 from shuffledp.protocols.d_sigma.survey.grouped_section import groups_of
 from shuffledp.protocols.d_sigma.survey.groups import GroupsSection
-from shuffledp.protocols.d_sigma.survey.regional_result import Regional
+from shuffledp.protocols.d_sigma.survey.regional_result import RegionalResult
 from shuffledp.survey import ColumnOutcome
 
 _MOST_TARGETS = 4  # number of targets that are drawn
@@ -24,7 +24,7 @@ _ALL = 0.9995  # the share of all from which on it is printed as 100%
 def places_section(outcome: ColumnOutcome) -> Section | None:
     """Section of estimates by place: charts of the first targets, and a table of all; None without places."""
     regional, section = outcome.shuffle_result, groups_of(outcome.column.shuffler)
-    if not isinstance(regional, Regional) or section is None:
+    if not isinstance(regional, RegionalResult) or section is None:
         return None
     scale, mixing = scale_of(outcome.release), regional.mixing
     panels, which = _drawn(outcome, regional, scale)
@@ -57,7 +57,7 @@ def places_section(outcome: ColumnOutcome) -> Section | None:
     return Section(anchor="places", title="Estimates by place", blocks=blocks, place=Place.RESULTS)
 
 
-def _drawn(outcome: ColumnOutcome, regional: Regional, scale: Scale) -> tuple[list[PlacesDrawn], str]:
+def _drawn(outcome: ColumnOutcome, regional: RegionalResult, scale: Scale) -> tuple[list[PlacesDrawn], str]:
     """Charts of the drawn targets, and a note that names the targets; the choice ignores estimates.
 
     The note is "" if all targets are drawn.
@@ -95,7 +95,7 @@ def inside(estimate: Estimate) -> Estimate:
     return replace(estimate, estimate=estimate.nearest)
 
 
-def _on_terminal(regional: Regional) -> str:
+def _on_terminal(regional: RegionalResult) -> str:
     """Sentence on the estimates by place and on people who are not shuffled."""
     mixing = regional.mixing
     found = [
@@ -162,7 +162,7 @@ def _left_out(people: int) -> str:
     return f"{count(people)} {are} at places far from all others with too few people to show." if people else ""
 
 
-def _slots(regional: Regional, section: GroupsSection) -> str:
+def _slots(regional: RegionalResult, section: GroupsSection) -> str:
     """Pointer to the file with each slot's place; "" if a public column already shows the place."""
     if regional.of_slot is None:
         return ""

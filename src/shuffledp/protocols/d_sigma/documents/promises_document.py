@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from shuffledp.core.text import count_of, in_digits, percent
 from shuffledp.documents.blocks import DETAIL, Block, Column, Table, Text
-from shuffledp.protocols.d_sigma.planning.personal_promises import WEAK, Promises, RegionKept, Spread
+from shuffledp.protocols.d_sigma.planning.personal_promises import WEAK, Promises, RegionKept, SpreadOverPeople
 
 _CERTAIN = 0.9995
 _APART = (
@@ -62,7 +62,7 @@ def _by_person(promises: Promises) -> Table:
     return Table("What each person is promised", heads, tuple(rows), on=DETAIL)
 
 
-def _chances(spread: Spread) -> tuple[str, ...]:
+def _chances(spread: SpreadOverPeople) -> tuple[str, ...]:
     return tuple(chance_at_most(each) for each in (spread.most, spread.nine_in_ten, spread.half))
 
 

@@ -8,10 +8,10 @@ from shuffledp.documents.document import Document, Promise, Section
 from shuffledp.protocols.d_sigma.documents.exploration_document import NO_LEAK, task_lines
 from shuffledp.protocols.d_sigma.documents.promises_document import chance_at_most
 from shuffledp.protocols.d_sigma.planning.personal_promises import WEAK
-from shuffledp.protocols.d_sigma.planning.wanted_settings import Wanted
+from shuffledp.protocols.d_sigma.planning.wanted_settings import Requirements
 from shuffledp.protocols.d_sigma.survey.groups import GroupsSection
 from shuffledp.protocols.d_sigma.survey.pilot_results import GAUSSIAN, Setting
-from shuffledp.protocols.d_sigma.survey.settings_search import GroupsSought, LeftOut, Sought
+from shuffledp.protocols.d_sigma.survey.settings_search import FoundSetting, GroupsSought, LeftOut
 
 _OPTIONS = {
     "slot_chance": "--slot-chance",
@@ -53,7 +53,7 @@ def sought_document(sought: GroupsSought, *, name: str, digest: str, groups: Gro
     )
 
 
-def wanted_in_words(wanted: Wanted) -> str:
+def wanted_in_words(wanted: Requirements) -> str:
     """Requirements in words, as a list of clauses for use inside a sentence."""
     parts = []
     if wanted.slot_chance is not None:
@@ -101,7 +101,7 @@ def _answer(sought: GroupsSought, groups: GroupsSection) -> Iterator[Block]:
     yield from told("For the task file:", *(f"  {line}" for line in task_lines(setting, groups)), role=Role.PATH)
 
 
-def _kept(best: Sought, sought: GroupsSought, groups: GroupsSection) -> str:
+def _kept(best: FoundSetting, sought: GroupsSought, groups: GroupsSection) -> str:
     """Words on the share of reports that stay in their group, for the task's groups and the setting's."""
     there = "" if sought.chosen is None else percent(sought.chosen.kept_there)
     reach = _own_reach(groups)
@@ -114,7 +114,7 @@ def _kept(best: Sought, sought: GroupsSought, groups: GroupsSection) -> str:
     )
 
 
-def _learned(best: Sought, sought: GroupsSought) -> str:
+def _learned(best: FoundSetting, sought: GroupsSought) -> str:
     """Sentence on the expected error of an estimate by group, and on flattened differences between groups."""
     chosen, kept = sought.chosen, best.kept or 0.0
     if chosen is None or chosen.error is None:
@@ -154,7 +154,7 @@ def _beside_the_order(setting: Setting, sought: GroupsSought) -> str:
     )
 
 
-def _rule(one: Sought, alpha: float, sought: GroupsSought) -> str:
+def _rule(one: FoundSetting, alpha: float, sought: GroupsSought) -> str:
     """Rule of thumb about the displacement of reports, with the numbers of a setting."""
     largest = one.setting.largest
     moved = min(largest**2 / (2 * max(alpha, 1e-9)), sought.num_users / 3)
@@ -164,7 +164,7 @@ def _rule(one: Sought, alpha: float, sought: GroupsSought) -> str:
     )
 
 
-def _promised(best: Sought, sought: GroupsSought) -> Iterator[str]:
+def _promised(best: FoundSetting, sought: GroupsSought) -> Iterator[str]:
     """Sentences on the promises of a setting; weak promises are called weak."""
     promises = best.promises
     if promises is None:
@@ -197,7 +197,7 @@ def _promised(best: Sought, sought: GroupsSought) -> Iterator[str]:
     )
 
 
-def _left_out(best: Sought, sought: GroupsSought, groups: GroupsSection) -> Iterator[str]:
+def _left_out(best: FoundSetting, sought: GroupsSought, groups: GroupsSection) -> Iterator[str]:
     """Sentences on people for whom a requirement is impossible at any alpha, and their places."""
     for name, number in best.limits.impossible.items():
         crowd = ""
@@ -252,7 +252,7 @@ def _blamed(sought: GroupsSought) -> str:
     )
 
 
-def _gap(each: Sought) -> float:
+def _gap(each: FoundSetting) -> float:
     """Ratio of the least alpha for preservation to the largest alpha for hiding."""
     high = min(each.limits.at_most.values(), default=1.0)
     return max(each.limits.at_least.values(), default=0.0) / high
@@ -288,7 +288,7 @@ def _never(sought: GroupsSought) -> str:
     )
 
 
-def _row(each: Sought) -> Iterable[str]:
+def _row(each: FoundSetting) -> Iterable[str]:
     limits, promises = each.limits, each.promises
     never = "never" if limits.out_of_reach else ""
     return (
@@ -303,7 +303,7 @@ def _row(each: Sought) -> Iterable[str]:
     )
 
 
-def _reach(best: Sought, groups: GroupsSection) -> str:
+def _reach(best: FoundSetting, groups: GroupsSection) -> str:
     if best.setting.reach is None:
         return ""
     return f" and {'radius' if groups.radius is not None else 'neighbors'} = {best.setting.reach:g}"

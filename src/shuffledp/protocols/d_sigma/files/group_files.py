@@ -21,7 +21,7 @@ from shuffledp.protocols.d_sigma.people.public_points import rows_of
 from shuffledp.protocols.d_sigma.shufflers.reference_order import SlotShuffler
 from shuffledp.protocols.d_sigma.survey.grouped_section import GroupedSection
 from shuffledp.protocols.d_sigma.survey.groups import Grouping, GroupsSection
-from shuffledp.protocols.d_sigma.survey.regional_result import Regional
+from shuffledp.protocols.d_sigma.survey.regional_result import RegionalResult
 from shuffledp.randomness.sources import RandomSource
 from shuffledp.survey import Column
 
@@ -77,7 +77,7 @@ class GroupFiles(FamilyFiles):
         made_by = shuffler or self.shuffler(column, first.label_table, first.shuffle.num_users, folder)
         by_place = PlacesInParts(column, first, made_by, folder)
 
-        def added(progress: Progress | None) -> Regional:
+        def added(progress: Progress | None) -> RegionalResult:
             del progress
             return by_place.regional()
 

@@ -10,7 +10,7 @@ from shuffledp.core.errors import InputDataError, InvalidParameterError
 from shuffledp.core.flow import Progress
 from shuffledp.core.table import Integers, Table
 from shuffledp.files.randomizing import PublicReader, RandomizedReports
-from shuffledp.files.reading import Watch, guarded, open_batches, read_batches
+from shuffledp.files.reading import ProgressListener, guarded, open_batches, read_batches
 from shuffledp.protocols.d_sigma.files.group_files import GroupFiles
 from shuffledp.protocols.d_sigma.survey.pilot import Pilot, made_up_answers, require_enough, section_of
 from shuffledp.randomness.replayable import SeededSource
@@ -68,7 +68,7 @@ def _has_answers(path: Path, column: Column) -> bool:
     return True
 
 
-class _Rows(Watch):
+class _ReadingProgress(ProgressListener):
     """Reporter of reading progress that drops the name of the step."""
 
     def __init__(self, told: Progress | None) -> None:
@@ -86,7 +86,7 @@ def _with_answers(path: Path, column: Column, progress: Progress | None) -> tupl
 
     The task's own readers refuse what does not fit.
     """
-    watch = _Rows(progress)
+    watch = _ReadingProgress(progress)
     parts = list(RandomizedReports(column, path, SeededSource(0), watch).people())
     tables = [public for _, public in parts if public is not None]
     answers = np.concatenate([np.asarray(values) for values, _ in parts]).astype(np.int64)

@@ -25,7 +25,7 @@ from shuffledp.protocols.d_sigma.shufflers.mallows import MallowsShuffler
 from shuffledp.protocols.d_sigma.shufflers.noisy_sort import NoisySortShuffler
 from shuffledp.protocols.d_sigma.shufflers.reference_order import SlotShuffler
 from shuffledp.protocols.d_sigma.survey.grouped_section import groups_of
-from shuffledp.protocols.d_sigma.survey.regional_result import Regional
+from shuffledp.protocols.d_sigma.survey.regional_result import RegionalResult
 from shuffledp.survey import Column
 
 Placed = tuple[Integers, tuple[Mapping[str, Any], ...]]  # the region of each slot, and the description of each region
@@ -94,7 +94,7 @@ class PlacesInParts:
         self._summary = part if self._summary is None else self._summary + part
         return view
 
-    def regional(self) -> Regional:
+    def regional(self) -> RegionalResult:
         """Regional results, after all parts are counted."""
         regions, shuffler, groups = self._regions, self._shuffler, self._groups
         targets, rows = self._column.targets, len(regions.where) * len(self._column.targets)
@@ -105,7 +105,7 @@ class PlacesInParts:
         if self._section.columns and self._public is not None:
             coordinates = rows_of([self._public[name] for name in self._section.columns])
         mixing = mixing_of(groups, shuffler, coordinates=coordinates, metric=self._section.metric)
-        return Regional(
+        return RegionalResult(
             estimate=mixed.with_targets(tuple(targets[row % len(targets)] for row in range(rows))),
             unshuffled_error=np.minimum(unmixed.standard_error, mixed.standard_error),
             people=_counts(regions.of_slot[regions.of_slot >= 0], len(regions.where)),
@@ -131,7 +131,7 @@ class PlacesInParts:
         )
 
 
-def regional_of(column: Column, view: View, shuffler: Shuffler, beside: Path, parts: Iterable[View]) -> Regional:
+def regional_of(column: Column, view: View, shuffler: Shuffler, beside: Path, parts: Iterable[View]) -> RegionalResult:
     """Regional results of a view in parts; ``view`` has the model and public table of all parts."""
     by_place = PlacesInParts(column, view, shuffler, beside)
     for part in parts:

@@ -21,7 +21,7 @@ from shuffledp.protocols.d_sigma.people.orders import reference_order
 from shuffledp.protocols.d_sigma.people.public_points import distances
 from shuffledp.protocols.d_sigma.people.sensitivity import order_sensitivity
 from shuffledp.protocols.d_sigma.planning.mixing_facts import Displacements
-from shuffledp.protocols.d_sigma.planning.personal_promises import WEAK, Promises, Spread
+from shuffledp.protocols.d_sigma.planning.personal_promises import WEAK, Promises, SpreadOverPeople
 from shuffledp.protocols.d_sigma.planning.sharpened_cells import SharpenedCells, sharpened_cells
 from shuffledp.protocols.d_sigma.shufflers.reference_order import SlotShuffler
 from shuffledp.protocols.d_sigma.theorems.meehan22 import unneeded_shuffle
@@ -105,7 +105,7 @@ class Mixing(Displacements):
         return ("smaller groups",) if self.largest == self.num_users else ("a larger alpha", "smaller groups")
 
 
-def mixing_warnings(mixing: Mixing, models: Iterable[ProtocolModel], named: Spread | None) -> tuple[str, ...]:
+def mixing_warnings(mixing: Mixing, models: Iterable[ProtocolModel], named: SpreadOverPeople | None) -> tuple[str, ...]:
     """Warnings about a loss that does not fit the groups, or a loss that randomizing alone achieves.
 
     A loss that randomizing alone achieves is no danger where most reports are hidden among others' all the same.
@@ -121,7 +121,7 @@ def mixing_warnings(mixing: Mixing, models: Iterable[ProtocolModel], named: Spre
     return tuple(dict.fromkeys(filter(None, (mixing.warning, *unneeded))))
 
 
-def slots_still_hide(named: Spread | None, models: Iterable[ProtocolModel]) -> str:
+def slots_still_hide(named: SpreadOverPeople | None, models: Iterable[ProtocolModel]) -> str:
     """Sentence that the shuffle still hides slots, where randomizing hides the order better; else ""."""
     if named is None or named.half > WEAK or not any(unneeded_shuffle(model) for model in models):
         return ""

@@ -37,7 +37,7 @@ _SELDOM = 0.05  # chance with which a region keeps less than is said
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Spread(Described):
+class SpreadOverPeople(Described):
     """Distribution of a number over people: upper bounds for all people, for nine in ten, and for half."""
 
     most: float
@@ -45,7 +45,7 @@ class Spread(Described):
     half: float
 
     @classmethod
-    def of(cls, each: Floats, *, coarse: bool = False) -> "Spread":
+    def of(cls, each: Floats, *, coarse: bool = False) -> "SpreadOverPeople":
         """Largest number, 90% quantile and median over people, rounded up to some person's number.
 
         Where the numbers tell of something that is not public they are ``coarse``: two digits, rounded up, as on pages.
@@ -103,11 +103,11 @@ class Promises(Described):
     epsilon0: float
     delta: float
     num_alone: int
-    named: Spread
-    households: dict[str, Spread]
-    central: Spread
+    named: SpreadOverPeople
+    households: dict[str, SpreadOverPeople]
+    central: SpreadOverPeople
     regions: tuple[RegionKept, ...]
-    common: dict[str, Spread] = field(default_factory=dict)
+    common: dict[str, SpreadOverPeople] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """Dictionary of all fields, without ``common`` where it is empty."""
@@ -130,7 +130,7 @@ def uniform_of(local: LocalModel, people: int, delta: float) -> Callable[[int], 
     return uniform
 
 
-def named_spread(shuffler: SlotShuffler, model: ProtocolModel) -> Spread | None:
+def named_spread(shuffler: SlotShuffler, model: ProtocolModel) -> SpreadOverPeople | None:
     """Chances of naming the slot of a report, over the people who are not alone in their block.
 
     None where no theorem covers these reports, where some people may collude (they hide nobody), and where everybody
@@ -141,7 +141,7 @@ def named_spread(shuffler: SlotShuffler, model: ProtocolModel) -> Spread | None:
     if not mixed.any() or not all(each.holds for each in needed) or model.shuffle.num_honest < model.num_users:
         return None
     try:
-        return Spread.of(naming_chances_by_rank(shuffler, model.local.epsilon0)[mixed])
+        return SpreadOverPeople.of(naming_chances_by_rank(shuffler, model.local.epsilon0)[mixed])
     except UnsupportedModelError:
         return None
 
@@ -199,14 +199,14 @@ def promises_of(
         delta=delta,
         num_alone=prepared.model.num_alone,
         named=named,
-        households={size: Spread.of(each, coarse=households is not None) for size, each in found.items()},
-        central=Spread.of(central),
+        households={size: SpreadOverPeople.of(each, coarse=households is not None) for size, each in found.items()},
+        central=SpreadOverPeople.of(central),
         regions=_regions(shuffler, groups, prepared.order) if with_regions else (),
         common={} if shared is None else {str(common): shared},
     )
 
 
-def common_spread(shuffler: SlotShuffler, model: ProtocolModel, people: int, delta: float) -> Spread | None:
+def common_spread(shuffler: SlotShuffler, model: ProtocolModel, people: int, delta: float) -> SpreadOverPeople | None:
     """Central epsilons, over people, of one yes or no that this number of neighbors share.
 
     None where unknown.
@@ -219,7 +219,7 @@ def common_spread(shuffler: SlotShuffler, model: ProtocolModel, people: int, del
     if not two or not mixed.any() or people > model.num_users or model.shuffle.num_honest < model.num_users:
         return None
     each = common_epsilons_by_rank(shuffler, people, local.epsilon0, delta)
-    return None if each is None else Spread.of(each[mixed])
+    return None if each is None else SpreadOverPeople.of(each[mixed])
 
 
 def _of_households(shuffler: SlotShuffler, model: ProtocolModel, households: Sequence[Integers]) -> dict[str, Floats]:

@@ -44,7 +44,7 @@ Hiding = tuple[str, Callable[[int], float], Callable[[NDArray[np.bool_], SlotShu
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted(Described):
+class Requirements(Described):
     """Requirements of a shuffle near an order; None where nothing is required.
 
     Args:
@@ -134,7 +134,9 @@ def _hidden_by_all(size: ArrayLike, epsilon0: float) -> NDArray[np.float64]:
     return np.asarray(odds / (odds + np.asarray(size, dtype=np.float64) - 1))
 
 
-def limits_of(wanted: Wanted, make: Make, groups: Groups, epsilon0: float, uniform: Callable[[int], float]) -> Limits:
+def limits_of(
+    wanted: Requirements, make: Make, groups: Groups, epsilon0: float, uniform: Callable[[int], float]
+) -> Limits:
     """Limits of alpha by one mechanism.
 
     Args:
@@ -164,7 +166,7 @@ def limits_of(wanted: Wanted, make: Make, groups: Groups, epsilon0: float, unifo
     )
 
 
-def limits_apart(wanted: Wanted, make: Make, epsilon0: float, uniform: Callable[[int], float]) -> Limits:
+def limits_apart(wanted: Requirements, make: Make, epsilon0: float, uniform: Callable[[int], float]) -> Limits:
     """Limits of alpha where groups are the blocks: 0 hides best, and every report stays in its group.
 
     Args:
@@ -184,7 +186,7 @@ def limits_apart(wanted: Wanted, make: Make, epsilon0: float, uniform: Callable[
 
 
 def _hidden_limits(
-    hiding: list[Hiding], wanted: Wanted, shuffler: SlotShuffler, largest: Callable[[Holds], float | None]
+    hiding: list[Hiding], wanted: Requirements, shuffler: SlotShuffler, largest: Callable[[Holds], float | None]
 ) -> tuple[Limits, list[str]]:
     """Limits by the requirements that hide people, and names of the requirements that no alpha meets.
 
@@ -212,11 +214,11 @@ def _noted(limits: dict[str, float], name: str, limit: float | None) -> list[str
     return []
 
 
-def _limit(wanted: Wanted, name: str) -> float:
+def _limit(wanted: Requirements, name: str) -> float:
     return float(getattr(wanted, "chance" if name == "household" else name))
 
 
-def _hiding(wanted: Wanted, epsilon0: float, uniform: Callable[[int], float]) -> list[Hiding]:
+def _hiding(wanted: Requirements, epsilon0: float, uniform: Callable[[int], float]) -> list[Hiding]:
     """Requirements that keep alpha small: name, best value by block size, and test of a shuffler."""
     found: list[Hiding] = []
     if wanted.slot_chance is not None:

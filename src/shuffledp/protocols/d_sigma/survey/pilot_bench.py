@@ -30,9 +30,9 @@ from shuffledp.protocols.d_sigma.survey.pilot_results import (
     NONE,
     SPENDING,
     UNIFORM,
-    Protected,
     Setting,
-    Tried,
+    SettingGuarantees,
+    SettingResults,
 )
 from shuffledp.randomness.replayable import SeededSource
 from shuffledp.shufflers import IdentityShuffler, UniformShuffler
@@ -79,12 +79,12 @@ class PreparedPilot:
             .astype(np.int64)
         )
 
-    def ends(self, name: str, shuffler: Shuffler) -> Tried:
+    def ends(self, name: str, shuffler: Shuffler) -> SettingResults:
         """Results of one end of the frontier: no shuffle, or a uniform shuffle."""
         people = self.pilot.answers.size
         if name == NONE:
             rho, near = self.attacks.rho(np.arange(people), self._randomize()), self._own_slot()
-            alone = Protected(
+            alone = SettingGuarantees(
                 named_most=1.0,
                 named_median=1.0,
                 named_by_attack=self.keep,
@@ -96,7 +96,7 @@ class PreparedPilot:
             rho = self.attacks.chance_level(self._randomize(), lambda: draw.permutation(people))
             near, central = None, min(self.epsilon0, self.uniform(people))
             odds = math.exp(2 * self.epsilon0) / (people - 1)
-            alone = Protected(
+            alone = SettingGuarantees(
                 named_most=odds / (1 + odds),
                 named_median=odds / (1 + odds),
                 named_by_attack=float((1 - (1 - self.lie) ** people) / (people * self.lie)) * self.keep,
@@ -104,7 +104,7 @@ class PreparedPilot:
                 central_median=central,
             )
         learned, error, view = self._learned(shuffler)
-        return Tried(
+        return SettingResults(
             setting=Setting(mechanism=name),
             displacement=0.0 if name == NONE else (people**2 - 1) / (3 * people),
             rho=rho,
@@ -115,7 +115,7 @@ class PreparedPilot:
             protected=alone,
         )
 
-    def near(self, setting: Setting, grouping: Grouping, order: Integers) -> Tried:
+    def near(self, setting: Setting, grouping: Grouping, order: Integers) -> SettingResults:
         """Results of a shuffle near an order."""
         shuffler = shuffler_of(setting, grouping, order)
         prepared, people = shuffler.prepare(), order.size
@@ -127,7 +127,7 @@ class PreparedPilot:
         named = naming_chances_by_rank(shuffler, self.epsilon0)
         central = central_epsilons_by_rank(shuffler, self.uniform, self.epsilon0)
         found = [nearest_match_success(ranks, prepared.starts, self.keep, self.lie).mean() for ranks in drawn]
-        return Tried(
+        return SettingResults(
             setting=setting,
             displacement=moved,
             rho=float(np.mean(rhos)),
@@ -137,7 +137,7 @@ class PreparedPilot:
             guessed=self.attacks.guessed(
                 view, self._placement(stars), stretches(order, prepared.starts, max(_LOOKED_AT, 2 * moved))
             ),
-            protected=Protected(
+            protected=SettingGuarantees(
                 named_most=float(named.max()),
                 named_median=float(np.median(named)),
                 named_by_attack=float(np.mean(found)),
@@ -168,8 +168,8 @@ class PreparedPilot:
         return shuffler.shuffle(self._reports(number), source=self.source.substream("views", number))
 
     def boosted(
-        self, tried: Tried, groupings: dict[float | None, Grouping], orders: dict[float | None, Integers]
-    ) -> Tried:
+        self, tried: SettingResults, groupings: dict[float | None, Grouping], orders: dict[float | None, Integers]
+    ) -> SettingResults:
         """Result with the learning error lambda of gradient boosting added.
 
         Only for both ends and undominated settings.

@@ -35,7 +35,7 @@ class Setting(Described):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Protected(Described):
+class SettingGuarantees(Described):
     """Guarantees of a setting for its people, with the success of the naming attack beside them.
 
     None of them depends on an answer.
@@ -56,7 +56,7 @@ class Protected(Described):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tried(Described):
+class SettingResults(Described):
     """Results of one setting on a pilot.
 
     Args:
@@ -79,7 +79,7 @@ class Tried(Described):
     learned: float
     learned_error: float
     guessed: Guessed
-    protected: Protected
+    protected: SettingGuarantees
     boosted: float | None = None
     dominated: bool = False
 
@@ -110,17 +110,17 @@ class Exploration(Described):
     made_up: bool
     naive: float
     by_rho: bool
-    tried: tuple[Tried, ...]
+    tried: tuple[SettingResults, ...]
     picks: dict[str, int]
     overlapping: bool
 
     @property
-    def none(self) -> Tried:
+    def none(self) -> SettingResults:
         """The result without a shuffle."""
         return self.tried[0]
 
     @property
-    def uniform(self) -> Tried:
+    def uniform(self) -> SettingResults:
         """Result of a uniform shuffle, the level of chance."""
         return self.tried[1]
 
@@ -139,16 +139,16 @@ class Exploration(Described):
         ours = [each.learned for each in self.tried if each.is_ours]
         return len(ours) > 1 and max(ours) - min(ours) < 2 * self.learned_error
 
-    def found_out(self, one: Tried) -> float:
+    def found_out(self, one: SettingResults) -> float:
         """Success of attacks, used to compare settings: rho, or the best attack's share of right guesses."""
         return one.rho if self.by_rho else one.guessed.best
 
 
-def is_dominated(one: Tried, among: Exploration) -> bool:
+def is_dominated(one: SettingResults, among: Exploration) -> bool:
     """Whether another setting is as good at hiding and learning, up to noise, and clearly better at one."""
     hidden, moved = among.found_out(one), max(_NOISE, among.learned_error)
 
-    def beats(other: Tried) -> bool:
+    def beats(other: SettingResults) -> bool:
         finds = among.found_out(other)
         better = finds < hidden - 2 * _NOISE or other.learned < one.learned - 2 * moved
         return finds <= hidden + _NOISE and other.learned <= one.learned + _NOISE and better
@@ -156,7 +156,7 @@ def is_dominated(one: Tried, among: Exploration) -> bool:
     return any(beats(other) for other in among.tried if other is not one)
 
 
-def _hides_more(one: Tried, middle: Tried, among: Exploration) -> bool:
+def _hides_more(one: SettingResults, middle: SettingResults, among: Exploration) -> bool:
     """Whether setting ``one`` hides people more than ``middle``, with promises at least as strong."""
     ours, theirs = one.protected, middle.protected
     promised = ours.named_most <= theirs.named_most and ours.named_median <= theirs.named_median

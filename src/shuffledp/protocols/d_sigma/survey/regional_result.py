@@ -14,7 +14,7 @@ from shuffledp.protocols.d_sigma.planning.group_losses import SizedLoss
 from shuffledp.protocols.d_sigma.planning.group_mixing import Mixing, mixing_warnings
 from shuffledp.protocols.d_sigma.planning.households import HouseholdOdds
 from shuffledp.protocols.d_sigma.planning.order_composition import with_order_laws
-from shuffledp.protocols.d_sigma.planning.personal_promises import Spread
+from shuffledp.protocols.d_sigma.planning.personal_promises import SpreadOverPeople
 from shuffledp.protocols.d_sigma.theorems.meehan22 import ReidentificationBound
 from shuffledp.survey.shuffle_result import ShuffleResult
 
@@ -58,11 +58,11 @@ class NamingChances:
     by_group: ReidentificationBound | None = None
     by_smallest: ReidentificationBound | None = None
     by_all: ReidentificationBound | None = None
-    named: Spread | None = None
+    named: SpreadOverPeople | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Regional(ShuffleResult):
+class RegionalResult(ShuffleResult):
     """Estimates by place after a shuffle near a reference order, with the chances of naming reports.
 
     Args:

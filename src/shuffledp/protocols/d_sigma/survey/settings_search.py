@@ -22,7 +22,7 @@ from shuffledp.protocols.d_sigma.planning.group_mixing import mixing_of
 from shuffledp.protocols.d_sigma.planning.person_guarantees import naming_chances_by_rank
 from shuffledp.protocols.d_sigma.planning.personal_promises import (
     Promises,
-    Spread,
+    SpreadOverPeople,
     promises_of,
     require_fitting,
     uniform_of,
@@ -30,7 +30,7 @@ from shuffledp.protocols.d_sigma.planning.personal_promises import (
 from shuffledp.protocols.d_sigma.planning.wanted_settings import (
     Limits,
     Make,
-    Wanted,
+    Requirements,
     can_be_hidden,
     crowd_wanted,
     epsilon0_wanted,
@@ -51,7 +51,7 @@ _PURE = (MALLOWS, LAPLACE, EVEN)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sought(Described):
+class FoundSetting(Described):
     """Result of the search for one mechanism and one radius (or number of neighbors) of the groups.
 
     Args:
@@ -91,7 +91,7 @@ class LeftOut(Described):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Chosen(Described):
+class ChosenSetting(Described):
     """Further facts about the chosen setting.
 
     Args:
@@ -107,7 +107,7 @@ class Chosen(Described):
     kept_there: float
     median: int
     error: float | None
-    named: Spread | None
+    named: SpreadOverPeople | None
     left_out: tuple[LeftOut, ...]
 
 
@@ -128,18 +128,18 @@ class GroupsSought(FamilyPlan):
     """
 
     key: ClassVar[str] = "sought"
-    wanted: Wanted
+    wanted: Requirements
     num_users: int
     epsilon0: float
     crowd: float | None
     epsilon0_least: float | None
-    found: tuple[Sought, ...]
+    found: tuple[FoundSetting, ...]
     best: int | None
-    chosen: "Chosen | None" = None
+    chosen: "ChosenSetting | None" = None
     one_of_several: bool = False
 
 
-def seek(column: Column, grouping: Grouping, wanted: Wanted, *, progress: Progress | None = None) -> GroupsSought:
+def seek(column: Column, grouping: Grouping, wanted: Requirements, *, progress: Progress | None = None) -> GroupsSought:
     """Settings of a task that meet the requirements, from public columns alone.
 
     Args:
@@ -180,7 +180,7 @@ def seek(column: Column, grouping: Grouping, wanted: Wanted, *, progress: Progre
     if progress is not None:
         progress(len(settings), len(settings))
     best = choose(found, wanted, _own_reach(groups_section))
-    chosen: Chosen | None = None
+    chosen: ChosenSetting | None = None
     if best is not None:
         order = orders[settings[best][0].reach]
         chosen = _chosen(found[best], settings[best][1], own=grouping, order=order, local=local, wanted=wanted)
@@ -202,7 +202,7 @@ def seek(column: Column, grouping: Grouping, wanted: Wanted, *, progress: Progre
     )
 
 
-def _stay_apart(grouping: Grouping, wanted: Wanted) -> bool:
+def _stay_apart(grouping: Grouping, wanted: Requirements) -> bool:
     """Whether alpha 0 is enough: groups do not overlap, and no limit on displacement is required."""
     return not grouping.overlapping and wanted.blur is None
 
@@ -219,13 +219,13 @@ def _sought(
     *,
     grouping: Grouping,
     column: Column,
-    wanted: Wanted,
-) -> Sought:
+    wanted: Requirements,
+) -> FoundSetting:
     """Result for one mechanism and one radius, with the effects of the recommended alpha where it exists."""
     if limits.alpha is None:
-        return Sought(setting=setting, limits=limits)
+        return FoundSetting(setting=setting, limits=limits)
     shuffler = make(limits.alpha)
-    return Sought(
+    return FoundSetting(
         setting=replace(setting, alpha=limits.alpha),
         limits=limits,
         displacement=mean_displacement(shuffler),
@@ -242,27 +242,27 @@ def _sought(
 
 
 def _chosen(
-    best: Sought,
+    best: FoundSetting,
     groups: Grouping,
     *,
     own: Grouping,
     order: Integers,
     local: LocalModel,
-    wanted: Wanted,
-) -> Chosen:
+    wanted: Requirements,
+) -> ChosenSetting:
     """Further facts about the chosen setting: the share that its groups keep, and people left out."""
     shuffler = shuffler_of(best.setting, groups, order)
     named, out = None, np.zeros(0, dtype=np.int64)
     if wanted.slot_chance is not None:
         possible = can_be_hidden(shuffler, local.epsilon0, wanted.slot_chance)
-        named = Spread.of(naming_chances_by_rank(shuffler, local.epsilon0)[possible])
+        named = SpreadOverPeople.of(naming_chances_by_rank(shuffler, local.epsilon0)[possible])
         out = np.sort(shuffler.prepare().order[~possible])
     median = int(np.median(own.groups.sizes[own.groups.own]))
     try:
         error: float | None = expected_error(local, median).standard_error
     except UnsupportedModelError:
         error = None
-    return Chosen(
+    return ChosenSetting(
         kept_there=mixing_of(groups.groups, shuffler).kept,
         median=median,
         error=error,
@@ -294,7 +294,7 @@ def _require_covered(local: LocalModel, people: int) -> None:
 
 
 def _settings(
-    section: GroupsSection, grouping: Grouping, delta: float, wanted: Wanted
+    section: GroupsSection, grouping: Grouping, delta: float, wanted: Requirements
 ) -> Iterator[tuple[Setting, Grouping]]:
     """Settings to try, by radius (or size) of the groups.
 
@@ -320,7 +320,7 @@ def _own_reach(section: GroupsSection) -> float | None:
     return None if reach is None else float(reach)
 
 
-def choose(found: Sequence[Sought], wanted: Wanted, own: float | None) -> int | None:
+def choose(found: Sequence[FoundSetting], wanted: Requirements, own: float | None) -> int | None:
     """Number of the setting to choose: fewest people left out first, then the task's own reach.
 
     Another reach would promise the order of other groups. Of these, one that no other of these beats (see ``_beats``):
@@ -331,7 +331,7 @@ def choose(found: Sequence[Sought], wanted: Wanted, own: float | None) -> int | 
     if not possible:
         return None
 
-    def rank(each: Sought) -> tuple[int, bool]:
+    def rank(each: FoundSetting) -> tuple[int, bool]:
         return each.num_impossible, each.setting.reach != own
 
     first = min(map(rank, possible))
@@ -342,16 +342,16 @@ def choose(found: Sequence[Sought], wanted: Wanted, own: float | None) -> int | 
         near = [each for each in alike if (each.displacement or 0.0) <= most]
         return list(found).index(min(near, key=lambda each: (each.setting.delta > 0, each.setting.alpha or 0.0)))
 
-    def hidden(each: Sought) -> float:
+    def hidden(each: FoundSetting) -> float:
         return math.inf if each.promises is None else each.promises.named.nine_in_ten
 
     return list(found).index(min(alike, key=hidden))
 
 
-def _beats(other: Sought, one: Sought) -> bool:
+def _beats(other: FoundSetting, one: FoundSetting) -> bool:
     """Whether another setting is at least as good in all printed numbers, and better in at least one."""
 
-    def printed(each: Sought) -> tuple[float, ...]:
+    def printed(each: FoundSetting) -> tuple[float, ...]:
         named = 1.0 if each.promises is None else each.promises.named.most
         return each.num_impossible, round(each.displacement or 0.0), -round(each.kept or 0.0, 3), round(named, 3)
 

@@ -36,7 +36,7 @@ from shuffledp.protocols.network.documents.walk_blocks import (
 )
 from shuffledp.protocols.network.laws.walk_distributions import MIXING_TOLERANCE, MixingRounds
 from shuffledp.protocols.network.planning.network_plan import NetworkPlan
-from shuffledp.protocols.network.survey.network_section import Walked
+from shuffledp.protocols.network.survey.network_section import WalkResult
 from shuffledp.survey import ColumnOutcome
 
 _GAP = {"all": ("People who hold none, expected", "hold\nnone")}
@@ -81,7 +81,7 @@ def network_section(outcome: ColumnOutcome) -> Section | None:
     from shuffledp.protocols.network.documents.walk_charts import rounds_chart
 
     walked = outcome.shuffle_result
-    if not isinstance(walked, Walked) or not isinstance(walked.plan, NetworkPlan):
+    if not isinstance(walked, WalkResult) or not isinstance(walked.plan, NetworkPlan):
         return None
     plan, epsilon0 = walked.plan, outcome.model.local.epsilon0
     withdrawn = any(statement.withdrawn for statement in outcome.release.statements)

@@ -25,7 +25,7 @@ from shuffledp.protocols.network.documents.walk_blocks import (
 from shuffledp.protocols.network.planning.network_plan import NetworkPlan
 from shuffledp.protocols.network.planning.overlay_designs import OverlayDesigns, RandomGraph
 from shuffledp.protocols.network.planning.overlay_plan import OverlayPlan
-from shuffledp.protocols.network.survey.network_section import Walked
+from shuffledp.protocols.network.survey.network_section import WalkResult
 from shuffledp.survey import ColumnOutcome, ColumnPlan, Plan
 
 _GATE = 1.1  # suggested gate, as a multiple of the epsilon of a uniform shuffle
@@ -72,7 +72,7 @@ def overlay_plan_blocks(plan: OverlayPlan, delta: float, bits: int | None) -> tu
 def overlay_section(outcome: ColumnOutcome) -> Section | None:
     """Section on the results of walks on an overlay, with the trust; None for other shuffles."""
     walked = outcome.shuffle_result
-    if not isinstance(walked, Walked) or not isinstance(walked.plan, OverlayPlan):
+    if not isinstance(walked, WalkResult) or not isinstance(walked.plan, OverlayPlan):
         return None
     plan, epsilon0 = walked.plan, outcome.model.local.epsilon0
     withdrawn = any(statement.withdrawn for statement in outcome.release.statements)

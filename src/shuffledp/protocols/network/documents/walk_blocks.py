@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from shuffledp.protocols.network.planning.constant_links import LinksPlan
     from shuffledp.protocols.network.planning.overlay_plan import WalksPlan
     from shuffledp.protocols.network.planning.planned_churn import PlannedChurn
-    from shuffledp.protocols.network.survey.network_section import Walked
+    from shuffledp.protocols.network.survey.network_section import WalkResult
 
 _HANDED_IN = {
     "all": "Everybody hands in all reports that they hold in the end.",
@@ -137,7 +137,7 @@ def _slots_in_words(slots: Sequence[int]) -> str:
     return f"{count_of(first, 'slot')} in the first round and {more} in {where}"
 
 
-def held_bars(walked: "Walked") -> Iterable[Block]:
+def held_bars(walked: "WalkResult") -> Iterable[Block]:
     """Bars of the people who handed in no report, one report, and so on.
 
     The last bar counts all larger numbers.

@@ -16,7 +16,7 @@ from shuffledp.people.graphs import Graph
 from shuffledp.protocols.network.people.overlays import Contacts
 from shuffledp.protocols.network.shufflers.random_walk import RandomWalkShuffler
 from shuffledp.protocols.network.shufflers.walk_model import RandomWalkShuffleModel
-from shuffledp.protocols.network.survey.network_section import NetworkSection, Walked
+from shuffledp.protocols.network.survey.network_section import NetworkSection, WalkResult
 from shuffledp.survey import Column
 
 
@@ -94,12 +94,12 @@ class WalkedView:
             view = replace(view, shuffle=own)
         return cls(column=column, view=view, shuffler=shuffler, graphs=graphs)
 
-    def walked(self, progress: Progress | None = None) -> Walked:
+    def walked(self, progress: Progress | None = None) -> WalkResult:
         """Result of the walks: number of reports that each person handed in, and the plan."""
         section = cast(NetworkSection, self.column.shuffler)
         planned = section.family_plan(self.column, self.graphs, self.shuffler, progress=progress)
         held = np.bincount(cast(Any, self.view.labels), minlength=self.view.shuffle.num_users)
-        return Walked(plan=planned, held=tuple(np.bincount(held).tolist()))
+        return WalkResult(plan=planned, held=tuple(np.bincount(held).tolist()))
 
 
 def _for_people(section: NetworkSection, num_users: int | None) -> Contacts:

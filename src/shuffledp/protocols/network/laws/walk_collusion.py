@@ -65,7 +65,7 @@ class Hiding:
 
 
 @dataclass(frozen=True, slots=True)
-class Unseen:
+class UnseenReports:
     """Chance that each report has met no colluder, and its mean overlap then; shape (rounds, people).
 
     Args:
@@ -84,7 +84,7 @@ class Unseen:
         return tuple(chances), tuple(overlaps)
 
 
-def unseen(graph: Ways, colluders: Sequence[int], num_rounds: int, *, laziness: float = 0.0) -> Unseen:
+def unseen(graph: Ways, colluders: Sequence[int], num_rounds: int, *, laziness: float = 0.0) -> UnseenReports:
     """Chances and overlaps of walks past colluders, who recognize every report that they see again.
 
     Args:
@@ -106,7 +106,7 @@ def unseen(graph: Ways, colluders: Sequence[int], num_rounds: int, *, laziness: 
         laws[np.setdiff1d(np.arange(people), honest)] = 0.0
         chances[done, honest] = laws.sum(axis=0) * _DOWN
         overlaps[done, honest] = _overlaps(laws) * _DOWN
-    return Unseen(chances=np.minimum(chances, 1.0), overlaps=np.minimum(overlaps, 1.0))
+    return UnseenReports(chances=np.minimum(chances, 1.0), overlaps=np.minimum(overlaps, 1.0))
 
 
 def left_unseen(

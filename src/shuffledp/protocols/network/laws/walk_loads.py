@@ -49,7 +49,7 @@ _STEPS = 20_000_000  # of simulated walks: some tenths of a second
 _FEWEST, _MOST = 2, 100  # simulations
 
 
-class _Stop(NamedTuple):
+class _SettledLoads(NamedTuple):
     """Expected loads after a number of rounds; constant from a settled round on."""
 
     rounds: int
@@ -58,7 +58,7 @@ class _Stop(NamedTuple):
     settled: bool = False
 
 
-_STOPS: WeakCache[tuple[_Stop, ...]] = WeakCache(_MOST_GRAPHS)
+_STOPS: WeakCache[tuple[_SettledLoads, ...]] = WeakCache(_MOST_GRAPHS)
 
 
 def expected_messages(
@@ -111,7 +111,7 @@ def expected_held(graph: Ways, num_rounds: int, *, laziness: float = 0.0, dropou
     return held * (1 - dropout) ** num_rounds
 
 
-def _after(graph: Graph, num_rounds: int, staying: float, dropout: float) -> _Stop:
+def _after(graph: Graph, num_rounds: int, staying: float, dropout: float) -> _SettledLoads:
     """Loads at this round, computed from the last stored round.
 
     The result does not depend on which round that is.
@@ -121,7 +121,7 @@ def _after(graph: Graph, num_rounds: int, staying: float, dropout: float) -> _St
     before = max((stop for stop in stops if stop.rounds <= num_rounds), key=lambda stop: stop.rounds, default=None)
     if before is None:
         start = np.ones(graph.num_users)
-        before = _Stop(0, start, np.zeros_like(start))
+        before = _SettledLoads(0, start, np.zeros_like(start))
     found = before
     if before.rounds < num_rounds and not before.settled:
         found = _walked_on(graph, before, num_rounds, staying, dropout)
@@ -132,16 +132,16 @@ def _after(graph: Graph, num_rounds: int, staying: float, dropout: float) -> _St
     return _further(found, num_rounds - found.rounds, dropout)
 
 
-def _walked_on(graph: Graph, before: _Stop, num_rounds: int, staying: float, dropout: float) -> _Stop:
+def _walked_on(graph: Graph, before: _SettledLoads, num_rounds: int, staying: float, dropout: float) -> _SettledLoads:
     """Loads at this round, or at the round from which all loads have settled."""
     matrix, limit = next(transitions((graph,))), _limit(graph)
     held, passed = before.held, before.passed.copy()
     for done in range(before.rounds, num_rounds):
         if done and done % _CHECK_EVERY == 0 and np.abs(held / limit - 1).max(initial=0.0) <= _SETTLED:
-            return _Stop(done, limit, passed, settled=True)
+            return _SettledLoads(done, limit, passed, settled=True)
         passed += held * (1 - dropout) ** done if dropout else held
         held = one_round(matrix, held, staying)
-    return _Stop(num_rounds, held, passed)
+    return _SettledLoads(num_rounds, held, passed)
 
 
 def _limit(graph: Graph) -> Floats:
@@ -152,7 +152,7 @@ def _limit(graph: Graph) -> Floats:
     return np.where(edges > 0, graph.degrees * (people / np.maximum(edges, 1)), 1.0)
 
 
-def _further(stop: _Stop, num_rounds: int, dropout: float) -> _Stop:
+def _further(stop: _SettledLoads, num_rounds: int, dropout: float) -> _SettledLoads:
     """Loads ``num_rounds`` rounds after ``stop``, a round with settled loads."""
     if not num_rounds:
         return stop

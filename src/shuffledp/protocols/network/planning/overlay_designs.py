@@ -207,7 +207,7 @@ def _random_graph(
     degree -= degree * num_users % 2
     if degree < 3 or num_users <= 4 * degree:
         return None
-    typical = _Typical(num_users=num_users, degree=degree, local=local, delta=delta)
+    typical = _TypicalModel(num_users=num_users, degree=degree, local=local, delta=delta)
     enough = _NEAR * epsilon
     rounds = typical.fewest(enough) if enough < local.epsilon0 else None
     last = rounds or typical.mixed
@@ -225,7 +225,7 @@ def _random_graph(
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Typical:
+class _TypicalModel:
     """Model of walks on a typical random regular graph."""
 
     num_users: int

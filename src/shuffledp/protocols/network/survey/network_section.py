@@ -312,7 +312,7 @@ class NetworkSection(LinkKeys, HandIn, GraphKeys, ShufflerSection):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Walked(ShuffleResult):
+class WalkResult(ShuffleResult):
     """Result of walks along a graph: numbers of reports handed in, and the plan."""
 
     plan: "network.WalksPlan"

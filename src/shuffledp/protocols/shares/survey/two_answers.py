@@ -9,7 +9,7 @@ from typing import Any
 from shuffledp.core.text import names_of, printable
 from shuffledp.core.validate import invalid
 from shuffledp.randomizers.inputs import Category, check_named
-from shuffledp.survey.questions.question import AnswerColumns, Ranged, Read
+from shuffledp.survey.questions.question import AnswerColumns, RangeKeys, Read
 from shuffledp.survey.questions.single_choice import fields_of_choices
 
 _ENDS = {"lower": 0.0, "upper": 1.0}
@@ -23,7 +23,7 @@ def with_ends(table: Any) -> Any:
     return {**_ENDS, **table} if isinstance(table, Mapping) and table.get("categories") is not None else table
 
 
-class RangeOrTwoAnswers(Ranged):
+class RangeOrTwoAnswers(RangeKeys):
     """Keys on the numbers to add up: a range, or two ``categories`` that count as 0 and 1."""
 
     __slots__ = ()

@@ -28,7 +28,7 @@ from shuffledp.documents.estimate_document import scale_of
 from shuffledp.documents.family_document import FamilyDocument
 from shuffledp.documents.words import Scale, count, number, shortened, wide_intervals
 from shuffledp.protocols.strata.shufflers.stratified import StratifiedShuffleModel
-from shuffledp.protocols.strata.survey.stratified_section import StrataPlan, Stratified, StratifiedSection
+from shuffledp.protocols.strata.survey.stratified_section import StrataPlan, StratifiedResult, StratifiedSection
 from shuffledp.survey import ColumnOutcome, Plan
 
 _ON_TERMINAL, _ROWS_ON_TERMINAL = 12, 48  # regions, and regions times answers
@@ -56,7 +56,7 @@ class StrataDocument(FamilyDocument):
 def strata_sections(outcome: ColumnOutcome) -> Iterable[Section]:
     """Sections on the estimates by region and on the strata; none for other shuffles."""
     stratified, shuffle = outcome.shuffle_result, outcome.model.shuffle
-    if not isinstance(stratified, Stratified) or not isinstance(shuffle, StratifiedShuffleModel):
+    if not isinstance(stratified, StratifiedResult) or not isinstance(shuffle, StratifiedShuffleModel):
         return
     if stratified.estimate is not None:
         yield _regions(outcome, stratified, stratified.estimate)
@@ -130,7 +130,7 @@ def _rounded(section: StratifiedSection, rounding: float, effect: float) -> str:
     return f"{changes} Since weights differ, variances are {cost} times what they would be with equal ones."
 
 
-def _regions(outcome: ColumnOutcome, stratified: Stratified, estimate: Estimate) -> Section:
+def _regions(outcome: ColumnOutcome, stratified: StratifiedResult, estimate: Estimate) -> Section:
     """Section of all answers in all regions, as charts and rows; if too many, of a selection.
 
     The selection does not depend on estimates.
@@ -198,7 +198,7 @@ def _on_terminal(estimate: Estimate, people: Integers, label: str, name: str, sc
     yield from told(left_out, on=TERMINAL)
 
 
-def _every_stratum(stratified: Stratified) -> Fold:
+def _every_stratum(stratified: StratifiedResult) -> Fold:
     """Folded table with the public data and number of people of each stratum."""
     columns = [stratified.table[name].tolist() for name in stratified.section.made_from.columns]
     rows = [

@@ -136,10 +136,10 @@ class StratifiedSection(ShufflerSection):
         """Analyzer of all people and of each region, from a stratum's analyzer."""
         return StratifiedAnalyzer(analyzer=analyzer, by=self.by, weight=self.weight)
 
-    def divided(self, column: "Column", whole: View, estimate: Estimate) -> "tuple[Estimate, Stratified | None]":
+    def divided(self, column: "Column", whole: View, estimate: Estimate) -> "tuple[Estimate, StratifiedResult | None]":
         """Estimate for all people, and the results by region."""
         found = cast(StratifiedEstimate, estimate)
-        return found.everybody, Stratified.of(column, whole, found.regions)
+        return found.everybody, StratifiedResult.of(column, whole, found.regions)
 
     def could_have_made(self, view: View) -> bool:
         """Whether the view has the described number of reports in each stratum, and a fitting table."""
@@ -254,7 +254,7 @@ def _people(table: Table, by: str | None, sizes: Sequence[int]) -> NDArray[np.in
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Stratified(ShuffleResult):
+class StratifiedResult(ShuffleResult):
     """Results by region after a shuffle inside strata.
 
     Args:
