@@ -12,6 +12,7 @@ from parties.service.devices import SHUFFLER_KEY, Shuffler, collection_of
 from parties.service.given import Parties
 from shuffledp.cli.collect_command import WaitingNotices
 from shuffledp.parties.service import client
+from shuffledp.parties.service.awaited import Awaited
 from shuffledp.parties.wire.close_request import CloseRequest
 from shuffledp.parties.wire.keys import AnalyzerKey
 from shuffledp.survey import Collection, Service
@@ -101,10 +102,11 @@ def test_where_nobody_answers_it_is_said(shuffler, monkeypatch):
 
 def test_who_waits_from_the_start_for_somebody_who_is_away_is_told(capsys):
     """Mutant: only whoever ceases to answer is told of."""
-    waiting = WaitingNotices(collection_of(), once=False)
-    for is_reached in (False, False, True, True):
-        waiting(is_reached)
-    assert [line.split(";")[0].split(".")[0] for line in capsys.readouterr().err.splitlines()] == [
-        "The shuffler does not answer",
-        "Waiting for the close",
+    waiting, away = WaitingNotices(once=False), Awaited(silent=("https://mixer.example",))
+    for each in (away, away, Awaited(), Awaited()):
+        waiting(each)
+    assert capsys.readouterr().err.splitlines() == [
+        "Waiting for the close; and for https://mixer.example, which does not answer. Stop it at any time, and run the "
+        "same command again.",
+        "Waiting for the close.",
     ]

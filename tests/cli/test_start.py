@@ -187,6 +187,42 @@ main()
     assert (done.returncode, done.stdout, done.stderr) == (128 + signal.SIGINT, "", "")
 
 
+@pytest.mark.parametrize("number", ENDINGS)
+def test_whoever_presses_the_key_again_at_any_time_sees_no_trace(number):
+    program = f"""
+import atexit, os, threading
+from shuffledp import cli
+def press():
+    os.kill(os.getpid(), {number:d})
+atexit.register(press)
+cli._end_in_order()
+threading._register_atexit(press)
+try:
+    press()
+finally:
+    press()
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (128 + number, "", "")
+
+
+def test_whoever_presses_the_key_long_after_is_rid_of_a_process_that_does_not_end():
+    program = f"""
+import os, time
+from shuffledp import cli
+cli._SECONDS_TO_END = 0.0
+cli._end_in_order()
+try:
+    os.kill(os.getpid(), {signal.SIGTERM:d})
+finally:
+    time.sleep(0.01)
+    os.kill(os.getpid(), {signal.SIGTERM:d})
+    print("never")
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (128 + signal.SIGTERM, "")
+
+
 def test_a_terminal_that_cannot_show_a_letter_gets_its_number(tmp_path):
     task = write_task(tmp_path, name="Umfrage Ü", randomizer={"categories": ["да", "🎲"]})
     answers = write_csv(tmp_path / "a.csv", ["cheated"], [["да"], ["🎲"]])

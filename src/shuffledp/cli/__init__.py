@@ -12,10 +12,12 @@ In reading order: `app` (the commands); `options`, `protocol_options` (a protoco
 * Surveys of one organizer: `survey_new_command`, `survey_command`.
 """
 
+import atexit
 import importlib.util
 import os
 import signal
 import sys
+import time
 from contextlib import suppress
 
 from shuffledp._version import __version__
@@ -23,6 +25,7 @@ from shuffledp._version import __version__
 __all__ = ["main"]
 
 _ENDINGS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+_SECONDS_TO_END = 5.0
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")  # more threads would only wait for each other
 _NEEDED = ("typer", "rich", "pyarrow", "matplotlib", "jinja2")
 
@@ -48,15 +51,29 @@ def main() -> None:
 
 
 def _end_in_order() -> list[int]:
-    """Make signals end the process in order; return the list of received signals, empty at first."""
+    """Make signals end the process in order; return the list of received signals, empty at first.
+
+    Whoever presses the key again waits for that exit, some seconds at most; then the process ends at once.
+    """
     asked: list[int] = []
+    since: list[float] = []
 
     def end(number: int, _: object) -> None:
         asked.append(number)
-        sys.exit(128 + number)
+        if len(asked) == 1:
+            since.append(time.monotonic())
+            atexit.register(_ignore_endings)  # a process that is taken down can answer no signal any more
+            sys.exit(128 + number)
+        if time.monotonic() > since[0] + _SECONDS_TO_END:
+            os._exit(128 + asked[0])
 
     with suppress(ValueError):  # not in the main thread
         for each in _ENDINGS:
             if signal.getsignal(each) is not signal.SIG_IGN:  # as `nohup` wants it
                 signal.signal(each, end)
     return asked
+
+
+def _ignore_endings() -> None:
+    for each in _ENDINGS:
+        signal.signal(each, signal.SIG_IGN)

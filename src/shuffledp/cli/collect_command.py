@@ -1,6 +1,8 @@
 """The commands about a collection, in the order of use: `show`, `close` and `fetch`."""
 
 import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     import httpx
 
     from shuffledp.documents.blocks import Block
+    from shuffledp.parties.service.awaited import Awaited
     from shuffledp.parties.service.fetched_release import FetchedRelease
     from shuffledp.parties.wire.keys import AnalyzerKey
     from shuffledp.survey import Collection
@@ -157,17 +160,11 @@ def fetch(
     if publish and once:
         raise InvalidParameterError("--publish must be left out with --once: a result comes after the close.")
     try:
-        found = asyncio.run(
-            fetch_release(
-                read,
-                keys,
-                folder,
-                once=once,
-                certificates=ca,
-                earlier=earlier or (),
-                waiting=WaitingNotices(read, once=once),
+        with resumable():
+            fetching = fetch_release(
+                read, keys, folder, once=once, certificates=ca, earlier=earlier or (), waiting=WaitingNotices(once=once)
             )
-        )
+            found = asyncio.run(fetching)
     except (BatchTooSmallError, AgreementError, SpoiltReportsError) as error:
         if publish:
             publish_result(read, keys[0], error, ca)
@@ -195,19 +192,30 @@ def publish_result(
     show_document(lambda: published_document(collection, released=not isinstance(found, Exception)))
 
 
+@contextmanager
+def resumable() -> Iterator[None]:
+    """Context of a command that goes on where it was; where a signal ends it, that is said."""
+    try:
+        yield
+    except SystemExit:
+        if not screen().quiet:
+            typer.echo("Stopped. Run the same command again, and it goes on where it was.", err=True)
+        raise
+
+
 class WaitingNotices:
-    """Notices on the error stream whenever the shuffler, or one of several hosts, begins or ceases to answer."""
+    """Notices on the error stream of what is waited for, whenever that changes."""
 
-    def __init__(self, collection: "Collection", *, once: bool) -> None:
-        self._who = "One of the hosts" if collection.further_shufflers else "The shuffler"
-        self._said = True if once else None  # the last that was said; a wait of one request is not worth a word
+    def __init__(self, *, once: bool) -> None:
+        self._is_quiet = once or screen().quiet  # a wait of one request is not worth a word
+        self._hint, self._said = " Stop it at any time, and run the same command again.", ""
 
-    def __call__(self, is_reached: bool) -> None:
-        """Print whether all answer, if that has changed."""
-        if is_reached != self._said and not screen().quiet:
-            line = "Waiting for the close. Stop it at any time, and run the same command again."
-            typer.echo(line if is_reached else f"{self._who} does not answer; trying again.", err=True)
-        self._said = is_reached
+    def __call__(self, awaited: "Awaited") -> None:
+        """Print what is waited for, if that is something else than before."""
+        if (line := awaited.text) not in ("", self._said) and not self._is_quiet:
+            typer.echo(line + self._hint, err=True)
+            self._hint = ""
+        self._said = line
 
 
 def show_collection(

@@ -4,13 +4,12 @@ import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from shuffledp.cli.collect_command import WaitingNotices, publish_result
+from shuffledp.cli.collect_command import WaitingNotices, publish_result, resumable
 from shuffledp.cli.options import Json, LedgerPath, print_json, require_extra, show_document
 from shuffledp.cli.send_command import Certificates
 from shuffledp.cli.serve_command import NEEDED
@@ -175,7 +174,8 @@ def finish(
     if wait and not collection.local:
         raise InvalidParameterError("--wait must be left out where a mix takes the answers in: it does so by itself.")
     if not collection.local:
-        _finish_at_mix(survey, collection, ca, ledger, publish=publish)
+        with resumable():
+            _finish_at_mix(survey, collection, ca, ledger, publish=publish)
     elif wait:
         run_local(survey, ledger)
     else:
@@ -213,18 +213,13 @@ def _finish_at_mix(
     survey: "SurveyFolder", collection: "Collection", ca: Path | None, ledger: Path | None, *, publish: bool
 ) -> None:
     """Close a survey at its mix, write its release, and publish the result if asked to."""
-    from shuffledp.core.instants import instant
     from shuffledp.parties.organizer import mix_survey
-    from shuffledp.parties.service.client import NO_ANSWER
 
-    standing, is_over = status_of(collection, ca), datetime.now(UTC) >= instant(closes=collection.closes)
-    needs_none = is_over or survey.release.is_dir()  # of those who do not answer: after its date a mix closes by itself
-    may_be_open = {"open"} if needs_none else {"open", NO_ANSWER}
-    if any(each["phase"] in may_be_open for each in (standing, *standing.get("hosts", ()))):
-        _close(survey, collection, ca)
+    if not collection.further_shufflers and status_of(collection, ca)["phase"] == "open":
+        _close(survey, collection, ca)  # several are told to close when they answer: one of them may be away
     found: FetchedRelease | BatchTooSmallError | AgreementError | SpoiltReportsError
     try:
-        found = mix_survey.finished(survey, certificates=ca, waiting=WaitingNotices(collection, once=False))
+        found = mix_survey.finished(survey, certificates=ca, waiting=WaitingNotices(once=False))
         _show_release(survey, found, ledger)
     except (BatchTooSmallError, AgreementError, SpoiltReportsError) as error:
         found = error

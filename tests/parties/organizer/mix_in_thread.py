@@ -15,10 +15,10 @@ from shuffledp.parties.wire.mix_terms import MixPolicy, MixTerms
 
 
 @contextmanager
-def mix_in_thread(folder, monkeypatch, **policy):
+def mix_in_thread(folder, monkeypatch, *, port=0, **policy):
     """The address of a mix that anybody may use; what it inspects, it inspects here."""
     monkeypatch.setattr(page_inspection.PageInspector, "inspect", lambda _, content: page_inspection.inspected(content))
-    listening = listen("127.0.0.1:0")
+    listening = listen(f"127.0.0.1:{port}")
     url, started, asked = f"http://127.0.0.1:{listening.getsockname()[1]}", threading.Event(), []
 
     async def work():

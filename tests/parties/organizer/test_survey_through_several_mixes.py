@@ -1,6 +1,10 @@
 """A survey whose answers three mixes share: made by one command, closed, released and published by another."""
 
 import json
+import signal
+import subprocess
+import sys
+import time
 from contextlib import ExitStack
 from dataclasses import replace
 from itertools import count
@@ -15,7 +19,6 @@ from shuffledp.core.errors import AgreementError, InvalidParameterError, RemoteP
 from shuffledp.files.devices import randomize_each
 from shuffledp.files.reading import CsvInMemory
 from shuffledp.parties.organizer import mix_survey
-from shuffledp.parties.organizer.mix_client import MixClient
 from shuffledp.parties.organizer.survey_folder import SurveyFolder
 from shuffledp.parties.service import client
 from shuffledp.parties.service.client import new_client, send
@@ -24,9 +27,12 @@ from shuffledp.survey.asked_questions import AskedQuestion
 from shuffledp.survey.survey_terms import SurveyTerms
 
 
-def made(folder, stack, monkeypatch):
-    """The collection of a new survey at three mixes, which nine people have answered."""
-    urls = [stack.enter_context(mix_in_thread(folder / f"mix{number}", monkeypatch)) for number in range(3)]
+def made(folder, stack, monkeypatch, *, last=None):
+    """The collection of a new survey at three mixes, which nine people have answered; the last one may end before."""
+    urls = [
+        each.enter_context(mix_in_thread(folder / f"mix{number}", monkeypatch))
+        for number, each in enumerate((stack, stack, last or stack))
+    ]
     mixes = [each for url in urls for each in ("--mix", url)]
     asked = ["survey", "new", "Do you smoke?", "--sum", *mixes, "--people", 12, "--minimum", 6, "--fakes", 0]
     done = shuffledp(*asked, "--output", folder / "survey")
@@ -98,6 +104,7 @@ def test_people_are_told_on_the_page_that_hosts_who_never_agree_released_nothing
 
     with ExitStack() as stack:
         collection = made(tmp_path, stack, monkeypatch)
+        shuffledp("survey", "close", tmp_path / "survey")
         monkeypatch.setattr(mix_survey, "finished", never)
         done = shuffledp("survey", "finish", tmp_path / "survey", "--publish")
         assert (done.code, "that time is over" in done.err) == (8, True)
@@ -105,54 +112,53 @@ def test_people_are_told_on_the_page_that_hosts_who_never_agree_released_nothing
 
 
 @pytest.mark.deep
-def test_a_mix_that_does_not_say_how_it_stands_keeps_no_other_open(tmp_path, monkeypatch):
-    def never(*_, **__):
-        raise AgreementError("that time is over.")
-
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
+def test_a_mix_that_is_away_is_named_and_keeps_no_other_open_and_two_signals_stop_the_wait(tmp_path, monkeypatch, how):
+    command = [sys.executable, "-m", "shuffledp", "survey", "finish", tmp_path / "survey", "--publish"]
     with ExitStack() as stack:
-        collection = made(tmp_path, stack, monkeypatch)
-        told, silent = client._status_at, collection.hosts[0].url
-
-        def status_at(url, *rest):
-            if url == silent:
-                raise RemoteProtocolError(f"{url} must answer")
-            return told(url, *rest)
-
-        monkeypatch.setattr(client, "_status_at", status_at)
-        monkeypatch.setattr(mix_survey, "finished", never)
-        assert shuffledp("survey", "finish", tmp_path / "survey").code == 8
-        for each in collection.hosts:
-            assert httpx.get(f"{each.url}{collection.path}").json()["phase"] != "open"
+        with ExitStack() as last:
+            collection = made(tmp_path, stack, monkeypatch, last=last)
+        *there, away = (each.url for each in collection.hosts)
+        running = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        while "since step 1" not in (line := running.stderr.readline()):
+            assert line.startswith("Waiting for the close"), line
+        assert line.startswith(f"Waiting since step 1 of 4 for {away}, which does not answer.")
+        for each in there:
+            assert httpx.get(f"{each}{collection.path}").json()["phase"] == "agreeing"
+        running.send_signal(how)
+        time.sleep(0.002)
+        running.send_signal(how)
+        _, rest = running.communicate()
+        assert (running.returncode, rest.splitlines()) == (
+            128 + how,
+            ["Stopped. Run the same command again, and it goes on where it was."],
+        )
+        port = int(away.rpartition(":")[2])
+        stack.enter_context(mix_in_thread(tmp_path / "mix2", monkeypatch, port=port))  # which is open, and is closed
+        done = shuffledp("survey", "finish", tmp_path / "survey", "--publish")
+        assert done.code == 0, done.err
+        assert json.loads((tmp_path / "survey/release/statement.json").read_text())["flow"]["received"] == 9
 
 
 @pytest.mark.deep
-def test_with_a_mix_away_nobody_is_told_that_the_survey_is_closed_and_no_command_waits_for_it(tmp_path, monkeypatch):
+def test_with_a_mix_away_nobody_is_told_that_the_survey_is_closed(tmp_path, monkeypatch):
     """Mutant: an unknown state is taken for a closed one, and a mix that was away stays open for all its days."""
     with ExitStack() as stack, monkeypatch.context() as away:
         collection = made(tmp_path, stack, monkeypatch)
-        told, close, silent = client._status_at, MixClient.close, collection.hosts[2].url
+        told, silent = client._status_at, collection.hosts[2].url
 
         def status_at(url, *rest):
             if url == silent:
                 raise RemoteProtocolError(f"{url} must answer")
             return told(url, *rest)
 
-        def closed(mix, *rest):
-            if mix.url == silent:
-                raise RemoteProtocolError(f"{silent} must answer")
-            close(mix, *rest)
-
         away.setattr(client, "_status_at", status_at)
-        away.setattr(MixClient, "close", closed)
         stands = shuffledp("survey", "status", tmp_path / "survey").out
         assert f"{silent} does not answer." in stands
         assert "ask again later" in stands
         assert "survey finish" not in stands
         reminded = shuffledp("survey", "remind", tmp_path / "survey")
         assert (reminded.code, "must answer" in reminded.err, "closed" in reminded.err) == (9, True, False)
-        for _ in range(2):  # the others are closed the second time
-            done = shuffledp("survey", "finish", tmp_path / "survey")
-            assert (done.code, f"{silent} must answer" in done.err) == (2, True)
         away.undo()
         assert shuffledp("survey", "finish", tmp_path / "survey").code == 0
 

@@ -16,7 +16,7 @@ from cli.running import refused, shuffledp
 from parties.service.given import Parties, task
 from parties.service.processes import place, until
 from parties.service.test_analyzer_app import submissions_of
-from shuffledp.core.errors import BatchTooSmallError, InvalidParameterError
+from shuffledp.core.errors import BatchTooSmallError, InvalidParameterError, UnreachableError
 from shuffledp.parties.service.client import answer_to, new_client
 from shuffledp.parties.service.fetched_release import fetch_release
 from shuffledp.parties.wire.close_request import CLOSE_TYPE, CloseRequest
@@ -71,21 +71,21 @@ def test_a_collection_of_too_few_ends_by_an_error_that_says_so(tmp_path):
 
 def test_a_shuffler_that_is_away_is_waited_for_unless_the_command_asks_once(tmp_path):
     with place(tmp_path, fetches=True) as where:
-        with pytest.raises(httpx.ConnectError):
+        with pytest.raises(UnreachableError, match="got: no answer"):
             fetch(where, once=True)
         where.start("shuffler")
         close(where)
         where.running["shuffler"].end()
         said = []
 
-        def waiting(is_reached):
-            said.append(is_reached)
-            if not is_reached:
+        def waiting(awaited):
+            said.append(awaited.silent)
+            if awaited.silent:
                 where.start("shuffler")
 
         with pytest.raises(BatchTooSmallError):
             fetch(where, waiting=waiting)
-        assert said[:3] == [True, False, True]
+        assert said[:3] == [(), (where.parties.collection.shuffler.url,), ()]
 
 
 def test_another_key_is_refused_before_anything_is_asked(tmp_path):

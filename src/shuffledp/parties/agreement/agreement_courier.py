@@ -5,6 +5,7 @@ A courier can keep messages back, and forge none. It keeps nothing: after an int
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, TypeVar
@@ -17,6 +18,7 @@ from shuffledp.parties.agreement.agreement_rules import Reason, Refusal, rules_o
 from shuffledp.parties.agreement.agreement_steps import WAITED_FOR, AgreementState, Stage, step
 from shuffledp.parties.http.pauses import Pauses
 from shuffledp.parties.wire.agreement_messages import LONGEST_STANDING, Agreeing, Handed, Kind, Standing, decoded
+from shuffledp.parties.wire.close_request import CLOSE_TYPE, CloseRequest
 from shuffledp.parties.wire.keys import AnalyzerKey
 from shuffledp.parties.wire.organizer_requests import ORGANIZER_TYPE, OrganizerRequest, RequestKind
 from shuffledp.survey import Collection
@@ -60,13 +62,18 @@ class Courier:
         self._ended = set[int]()  # hosts that have nothing more of the collection, and show no message again
 
     async def carry(
-        self, *, once: bool = False, waiting: Callable[[Sequence[HostStanding]], None] = lambda _: None
+        self,
+        *,
+        once: bool = False,
+        waiting: Callable[[Sequence[HostStanding]], None] = lambda _: None,
+        close: bool = False,
     ) -> bool:
         """Carry messages until all hosts have agreed; with ``once``, until no host has a new message.
 
         Args:
             once: end in place of waiting for hosts that are not there, or still open.
             waiting: called with the standing of each host before each pause.
+            close: whether hosts that still take shares are told to close, whenever they can be reached.
 
         Returns:
             Whether all hosts have agreed.
@@ -78,6 +85,8 @@ class Courier:
         pauses, before = Pauses(_FIRST_PAUSE, _LONGEST_PAUSE), list[HostStanding]()
         while True:
             now = await self.round()
+            if close:
+                await at_once(self._close(host) for host, each in enumerate(now) if each.stage is Stage.OPEN)
             if all(each.stage is Stage.AGREED for each in now):
                 return True
             self._refuse(now)
@@ -109,6 +118,14 @@ class Courier:
                 if message is not None:
                     found[host] = await self._ask(host, message)
         return found
+
+    async def _close(self, host: int) -> None:
+        """Tell a host to close, which it may not hear: then it is told again in the next round."""
+        body = CloseRequest.by(self._key, self._collection.id, datetime.now(UTC)).encode()
+        url = f"{self._collection.hosts[host].url}{self._collection.path}/close"
+        with suppress(httpx.HTTPError, TimeoutError):
+            async with asyncio.timeout(_SECONDS):
+                await self._client.post(url, content=body, headers={"content-type": CLOSE_TYPE})
 
     async def _ask_all(self) -> list[HostStanding]:
         """Standing of each host; all hosts are asked at once, so that none waits for a slow host."""

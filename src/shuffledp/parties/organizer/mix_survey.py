@@ -17,6 +17,7 @@ from shuffledp.parties.organizer.invitation_folder import write_again, write_inv
 from shuffledp.parties.organizer.mix_client import MixClient
 from shuffledp.parties.organizer.registration import Mixes
 from shuffledp.parties.organizer.survey_folder import Setting, SurveyFolder, new_survey
+from shuffledp.parties.service.awaited import Awaited
 from shuffledp.parties.service.fetched_release import FetchedRelease, fetch_release
 from shuffledp.parties.wire.keys import AnalyzerKey
 from shuffledp.parties.wire.published_keys import PublishedKey
@@ -147,9 +148,9 @@ def remind(survey: SurveyFolder, mix: MixClient, *, everybody: bool = False) -> 
 
 
 def finished(
-    survey: SurveyFolder, *, certificates: Path | None = None, waiting: Callable[[bool], None] = lambda _: None
+    survey: SurveyFolder, *, certificates: Path | None = None, waiting: Callable[[Awaited], None] = lambda _: None
 ) -> FetchedRelease:
-    """Release of a closed survey: fetched from the mix, opened and written here.
+    """Release of a closed survey: fetched from the mix, opened and written here; mixes of a sum are told to close.
 
     Raises:
         BatchTooSmallError: if fewer answered than are released.
@@ -159,7 +160,9 @@ def finished(
         RemoteProtocolError: if the mix refuses.
     """
     collection, keys = survey.read(), [survey.analyst_key()]
-    return asyncio.run(fetch_release(collection, keys, survey.path, certificates=certificates, waiting=waiting))
+    return asyncio.run(
+        fetch_release(collection, keys, survey.path, certificates=certificates, waiting=waiting, close=True)
+    )
 
 
 def publish(

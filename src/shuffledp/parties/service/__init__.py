@@ -11,7 +11,7 @@ over HTTP), `forwarder` (batches on their way). Hosts of a sum: `share_store`, `
 
 The analyzer: `batch_store` (each batch once), `seen_reports`, `batch_opening`, `batch_release`,
 `collection_at_analyzer`, `analyzer_app`; without an address of its own: `fetcher`, `fetched_batches`,
-`fetched_release`.
+`awaited` (whom a fetch waits for), `fetched_release`.
 
 All, and the issuer beside them: `config`, `run_services`, `demonstration`. People: `client` (seal and send),
 `share_uploads` (to several hosts), `local_intake` (for pages that cannot encrypt), `device_memory` and `device_token`

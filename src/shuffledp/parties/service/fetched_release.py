@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import httpx
 
@@ -24,6 +24,7 @@ from shuffledp.core.instants import instant
 from shuffledp.parties.agreement.agreement_courier import Courier, HostStanding, at_once
 from shuffledp.parties.http.event_log import EventLog, Happened
 from shuffledp.parties.http.pauses import Pauses
+from shuffledp.parties.service.awaited import STEPS, Awaited
 from shuffledp.parties.service.batch_release import release_folders, says_released, statement_in
 from shuffledp.parties.service.batch_store import BatchStore
 from shuffledp.parties.service.collection_at_analyzer import CollectionAtAnalyzer
@@ -61,7 +62,8 @@ async def fetch_release(
     once: bool = False,
     certificates: Path | None = None,
     earlier: Sequence[Path] = (),
-    waiting: Callable[[bool], None] = lambda _: None,
+    waiting: Callable[[Awaited], None] = lambda _: None,
+    close: bool = False,
 ) -> FetchedRelease:
     """Fetch the batches of a collection until it has ended, and write their release.
 
@@ -74,7 +76,8 @@ async def fetch_release(
         once: take what is there now, in place of waiting for the end.
         certificates: file of certificates to trust in place of the system's.
         earlier: the ``statement.json`` of earlier releases about the same people that the task names.
-        waiting: called before each wait, with whether the shuffler could be reached.
+        waiting: called before each wait, with what is waited for.
+        close: whether hosts of a sum that still take shares are told to close, once they can be reached.
 
     Raises:
         InvalidParameterError: if the keys are not the collection's, or ``earlier`` does not fit the task.
@@ -101,7 +104,7 @@ async def fetch_release(
             if has_ended:
                 for each in fetchers:
                     await _acknowledge(each)
-            elif await _agreed(collection, key, client, once=once, waiting=waiting):
+            elif await _agreed(collection, key, client, once=once, waiting=waiting, close=close):
                 until = instant(fetch_by=collection.fetch_by) if collection.fetch_by and len(fetchers) > 1 else None
                 found_all = await _all_fetched(fetchers, once=once, until=until, waiting=waiting)
                 has_ended = all(each is FetchOutcome.ENDED for each in found_all)
@@ -139,44 +142,53 @@ async def _agreed(
     client: httpx.AsyncClient,
     *,
     once: bool,
-    waiting: Callable[[bool], None],
+    waiting: Callable[[Awaited], None],
+    close: bool,
 ) -> bool:
     """Whether the shufflers have agreed on the people whose shares are complete; True for one shuffler."""
     if not collection.further_shufflers:
         return True
 
     def told(standings: Sequence[HostStanding]) -> None:
-        waiting(all(each.stage is not None for each in standings))
+        waiting(Awaited.between([each.url for each in collection.hosts], standings))
 
-    return await Courier(collection, key, client).carry(once=once, waiting=told)
+    return await Courier(collection, key, client).carry(once=once, waiting=told, close=close)
 
 
 async def _all_fetched(
-    fetchers: Sequence[Fetcher], *, once: bool, waiting: Callable[[bool], None], until: datetime | None
+    fetchers: Sequence[Fetcher], *, once: bool, waiting: Callable[[Awaited], None], until: datetime | None
 ) -> list[FetchOutcome]:
     """Outcome of the last request to each shuffler; all are asked at once.
 
     No shuffler can keep the others waiting.
     """
-    reached = dict.fromkeys(fetchers, True)
+    last: dict[Fetcher, FetchOutcome | None] = dict.fromkeys(fetchers, FetchOutcome.BATCH)
+    step = STEPS if len(fetchers) > 1 else 0
 
-    def told(fetcher: Fetcher, is_reached: bool) -> None:
-        reached[fetcher] = is_reached
-        waiting(all(reached.values()))
+    def told(fetcher: Fetcher, outcome: FetchOutcome | None) -> None:
+        last[fetcher] = outcome
+        silent = tuple(each.shuffler for each in fetchers if last[each] is None)
+        behind = tuple(each.shuffler for each in fetchers if step and last[each] is FetchOutcome.NOTHING)
+        waiting(Awaited(silent, behind, step))
 
     return await at_once(_fetched(each, once=once, until=until, waiting=partial(told, each)) for each in fetchers)
 
 
 async def _fetched(
-    fetcher: Fetcher, *, once: bool, waiting: Callable[[bool], None], until: datetime | None = None
+    fetcher: Fetcher,
+    *,
+    once: bool,
+    waiting: Callable[[FetchOutcome | None], None],
+    until: datetime | None = None,
 ) -> FetchOutcome:
     """Outcome of the last request: the end, or an early stop without a batch.
 
-    It stops early with ``once``, or after the time ``until``.
+    It stops early with ``once``, or after the time ``until``. Before each request ``waiting`` is told the outcome of
+    the one before, None where nobody answered, at first as after a batch.
     """
-    pauses, is_reached = Pauses(FIRST_PAUSE, LONGEST_PAUSE), True
+    pauses, before = Pauses(FIRST_PAUSE, LONGEST_PAUSE), cast(FetchOutcome | None, FetchOutcome.BATCH)
     while True:
-        waiting(is_reached)
+        waiting(before)
         try:
             async with asyncio.timeout(_seconds_until(until)):
                 found = await fetcher.fetch(wait=0 if once else LONGEST_WAIT)
@@ -189,11 +201,11 @@ async def _fetched(
                 ) from None
             if _is_over(until):
                 return FetchOutcome.NOTHING
-            is_reached = False
+            before = None
             await asyncio.sleep(pauses.next())
             continue
         pauses.begin_anew()
-        is_reached = True
+        before = found
         if found is FetchOutcome.ENDED or (found is FetchOutcome.NOTHING and (once or _is_over(until))):
             return found
         if found is FetchOutcome.NOTHING:  # at once perhaps, from one that lies
