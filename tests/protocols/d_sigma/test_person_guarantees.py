@@ -130,13 +130,22 @@ def test_in_a_small_block_everybody_hides_among_all_of_the_block(kind):
     shuffler = kind(groups=Groups.from_labels(np.repeat(np.arange(4), sizes)), alpha=0.0)
     central = central_epsilons_by_rank(shuffler, lambda size: 3.0 / math.sqrt(size), 10.0)
     household, common = household_chances_by_rank(shuffler, 3, 0.5), common_epsilons_by_rank(shuffler, 3, 0.5, 1e-3)
-    local = KaryRandomizedResponse(epsilon0=0.5, domain_size=2).model
-    given = household_odds(shuffler, ProtocolModel(local=local, shuffle=shuffler.model(142)), [[14, 20, 27]])
-    assert given[0].more_than_half == pytest.approx(naming_tail(29, 3, 2, 1.0), rel=1e-6)
     for size, start, stop in zip(sizes, *shuffler.prepare().starts[[[0, 1, 2, 3], [1, 2, 3, 4]]], strict=True):
         assert central[start:stop] == pytest.approx(3.0 / math.sqrt(size))
         assert household[start:stop] == pytest.approx(naming_tail(size, 3, 2, 1.0) if size > 2 else 1.0)
         assert common[start:stop] == pytest.approx(common_answer_epsilon(size, 3, 0.5, 1e-3) if size > 2 else 1.5)
+
+
+def test_a_given_household_hides_among_all_of_a_small_block():
+    """Mutant: only windows of the sizes that are tried, and 29 is none."""
+    labels = np.repeat(np.arange(2), (29, 100))
+    shuffler = NoisySortShuffler(groups=Groups.from_labels(labels), alpha=0.1)
+    at = shuffler.prepare().parameters
+    local = KaryRandomizedResponse(epsilon0=0.5, domain_size=2).model
+    model = ProtocolModel(local=local, shuffle=shuffler.model(129))
+    far = shuffler.prepare().order[[0, 14, 28]].tolist()
+    (found,) = household_odds(shuffler, model, [far])
+    assert found.more_than_half == pytest.approx(naming_tail(29, 3, 2, 1.0 + 2 * (at[28] - at[0])), rel=1e-5)
 
 
 def test_a_whole_block_costs_as_much_as_exchanging_its_ends():

@@ -5,12 +5,15 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from jsonschema import Draft202012Validator
 
 from cli.running import shuffledp
+from shuffledp.files.people_files import read_around
 from shuffledp.protocols.d_sigma.documents.promises_document import promised
 from shuffledp.protocols.d_sigma.planning.personal_promises import Promises, SpreadOverPeople
+from shuffledp.survey import Task
 
 SCHEMA = json.loads((Path(__file__).parents[3] / "docs" / "schema.json").read_text(encoding="utf-8"))
 SOUGHT = Draft202012Validator({"$ref": "#/$defs/sought", "$defs": SCHEMA["$defs"]})
@@ -152,7 +155,7 @@ def test_groups_that_do_not_overlap_are_answered_by_a_uniform_shuffle_inside_eac
     assert "Take mallows with alpha = 0" in found.out
     assert "for which a smaller central epsilon is proved" in found.out
     assert "What can be learned: an estimate for one of your groups (10 people for half" in found.out
-    assert "Chosen: impossible" not in found.out  # there is nothing to choose from
+    assert "How this row was chosen" not in found.out  # there is nothing to choose from
     best = plan(folder, "--slot-chance", "0.3", "--json", task="apart.toml").json["found"]
     assert [each["setting"]["alpha"] for each in best] == [0.0]
     assert best[0]["promises"]["named"]["most"] <= 0.3
@@ -178,3 +181,27 @@ def test_of_several_columns_the_one_with_the_largest_epsilon0_is_planned_for(fol
         "--epsilon must be asked of a task with one private column"
         in plan(folder, "--epsilon", "1", task="two.toml").err
     )
+
+
+@pytest.fixture
+def parts(tmp_path):
+    """Forty people of the north and four of the east."""
+    (tmp_path / "task.toml").write_text(
+        TASK.replace('["age"]', '["part"]').replace('columns = ["part"], radius = 2', 'column = "part"')
+    )
+    (tmp_path / "people.csv").write_text("\n".join(["part", *["north"] * 40, *["east"] * 4]) + "\n")
+    return tmp_path
+
+
+def test_labels_of_groups_are_kept_beside_them(parts):
+    grouping = read_around(Task.read(parts / "task.toml"), parts, people=parts / "people.csv")
+    assert np.asarray(grouping.labels).tolist() == ["north"] * 40 + ["east"] * 4
+
+
+@pytest.mark.deep
+def test_people_who_cannot_be_hidden_so_well_are_named_by_label(parts):
+    found = plan(parts, "--slot-chance", "0.3")
+    assert "(part east (4))" in found.out.replace("\n", " ")
+    told = plan(parts, "--slot-chance", "0.3", "--json").json
+    SOUGHT.validate(told)
+    assert told["chosen"]["left_out"] == [{"people": 4, "at": [], "row": 40, "label": "east"}]

@@ -35,6 +35,7 @@ from shuffledp.protocols.d_sigma.planning.wanted_settings import (
     Requirements,
     _spared,
     _with_margin,
+    can_be_hidden,
     crowd_wanted,
     epsilon0_wanted,
     kept_on_average,
@@ -45,7 +46,7 @@ from shuffledp.protocols.d_sigma.shufflers.noisy_sort import NoisySortShuffler
 from shuffledp.protocols.d_sigma.survey.groups import Grouping
 from shuffledp.protocols.d_sigma.survey.pilot_bench import shuffler_of
 from shuffledp.protocols.d_sigma.survey.pilot_results import Setting
-from shuffledp.protocols.d_sigma.survey.settings_search import FoundSetting, choose, seek
+from shuffledp.protocols.d_sigma.survey.settings_search import LeftOut, FoundSetting, choose, seek
 from shuffledp.randomizers import KaryRandomizedResponse, LdpModel
 from shuffledp.survey import Task
 
@@ -321,3 +322,68 @@ def test_where_any_alpha_hides_enough_the_largest_is_taken():
     """Mutant: it is 0, the uniform shuffle, which nothing asked for."""
     assert Limits().alpha == MOST_ALPHA
     assert Limits(at_least={"blur": 3.0}).alpha == 3.0
+
+
+def test_people_of_a_small_label_are_told_apart_by_their_label():
+    """Mutant: by the numbers of their rows."""
+    labels = np.array(["north"] * 40 + ["south"] * 3 + ["east"] * 4)
+    asked = Task.from_dict(
+        {
+            "name": "parts",
+            "value": "ill",
+            "public": ["part"],
+            "randomizer": {"kind": "k-rr", "epsilon0": EPSILON0, "categories": ["no", "yes"]},
+            "shuffler": {"kind": "noisy-sort", "alpha": 4.0},
+            "groups": {"column": "part"},
+            "release": {"delta": 1e-6},
+        }
+    )
+    grouping = Grouping(Groups.from_labels(labels), labels=labels)
+    found = seek(asked.column, grouping, Wanted(slot_chance=0.3))
+    assert [(each.label, each.people, each.at) for each in found.chosen.left_out] == [("east", 4, ()), ("south", 3, ())]
+    document = sought_document(found, name="parts", digest="0" * 64, groups=asked.column.shuffler.groups)
+    assert "(part east (4); part south (3))" in " ".join(str(each) for each in document.promise.headline)
+    assert "label" not in LeftOut(people=1, at=(), row=3).to_dict()
+
+
+def test_a_block_just_large_enough_for_a_chance_is_hidden_so_by_alpha_0_alone_and_the_answer_says_so():
+    """Mutant: no block has so many people."""
+    places = np.append(np.arange(201.0), 1000.0 + np.arange(400.0))
+    asked = Task.from_dict(
+        {
+            "name": "line",
+            "value": "ill",
+            "public": ["km"],
+            "randomizer": {"kind": "k-rr", "epsilon0": 0.5, "categories": ["no", "yes"]},
+            "shuffler": {"kind": "noisy-sort", "alpha": 4.0},
+            "groups": {"columns": ["km"], "radius": 20},
+            "release": {"delta": 1e-6},
+        }
+    )
+    groups = Groups.from_radius(places, 20)
+
+    def said(others):
+        wanted = Wanted(slot_chance=math.e / (math.e + others))
+        found = seek(asked.column, Grouping(groups, places[:, None]), wanted)
+        assert found.best is None
+        document = sought_document(found, name="line", digest="0" * 64, groups=asked.column.shuffler.groups)
+        return wanted.slot_chance, " ".join(str(each) for each in document.promise.headline)
+
+    chance, just = said(199.999)
+    assert "hide a report fully with alpha = 0 alone" in just
+    assert "no block has so many" not in just
+    for kind in (MallowsShuffler, NoisySortShuffler):
+        assert named_each(kind(groups=groups, alpha=0.0), 0.5).max() <= chance
+        assert named_each(kind(groups=groups, alpha=1 / 64), 0.5).max() > chance
+    assert "no block has so many" in said(399.999)[1]
+
+
+def test_a_chance_is_possible_in_a_block_if_alpha_0_gives_it_to_the_last_digit():
+    """Mutant: the chance without the rounding of `named_each`, a little below."""
+    groups = Groups.from_labels([0] * 12)
+    shuffler = MallowsShuffler(groups=groups, alpha=0.0)
+    chance = float(named_each(shuffler, 0.7).max())
+    assert can_be_hidden(shuffler, 0.7, chance).all()
+    exact = math.exp(1.4) / (math.exp(1.4) + 11)
+    assert exact < chance
+    assert not can_be_hidden(shuffler, 0.7, exact).any()

@@ -23,9 +23,12 @@ _OPTIONS = {
 _LARGE = 1000
 _MOST_NAMED = 6  # places
 _RULE_OF_CHOICE = (
-    "Chosen: impossible for fewest people; then of your own groups (others promise the order of others); of these "
-    "no row that another one of them beats at ranks, what stays and naming; then displacing at most 15% more than the "
-    "least, without a remainder, of the smallest alpha. If nothing is to be hidden: what hides best of these."
+    "How this row was chosen. First come the rows with the smallest number in the last column, and of them those of "
+    "your own groups (a shuffle for other groups promises nothing about the order inside yours). A row is dropped if "
+    "another one of these is no worse in ranks moved, in what stays and in the chance of being named, and better in "
+    "one of them. Rows that move reports at most 15% farther than the least are then taken as equal, and of them the "
+    "one without a delta and with the smallest alpha is chosen. Where you ask for nothing to be hidden, the row that "
+    "hides reports best is chosen instead."
 )
 _NEARLY_ALL = 0.8  # of a uniform shuffle's displacement
 
@@ -212,13 +215,17 @@ def _left_out(best: FoundSetting, sought: GroupsSought, groups: GroupsSection) -
 
 
 def _where(left_out: Sequence[LeftOut], groups: GroupsSection) -> str:
-    """First places of the people who are left out, or their row numbers."""
-    named = [
-        f"{', '.join(f'{name} {value:g}' for name, value in zip(groups.columns, each.at, strict=True))} ({each.people})"
-        if each.at
-        else f"row {each.row}"
-        for each in left_out[:_MOST_NAMED]
-    ]
+    """First places or labels of the people who are left out, with how many they are; or their row numbers."""
+
+    def named_by(each: LeftOut) -> str:
+        if each.label is not None:
+            return f"{groups.column} {each.label} ({each.people:,})"
+        if not each.at:
+            return f"row {each.row}"
+        at = ", ".join(f"{name} {value:g}" for name, value in zip(groups.columns, each.at, strict=True))
+        return f"{at} ({each.people:,})"
+
+    named = [named_by(each) for each in left_out[:_MOST_NAMED]]
     more = len(left_out) - len(named)
     further = f"; and {more:,} more, in `--json`" if more else ""
     return f" ({'; '.join(named)}{further})" if named else ""
@@ -236,10 +243,15 @@ def _blamed(sought: GroupsSought) -> str:
     if limits.out_of_reach:
         said = f"{' and '.join(_OPTIONS[name] for name in limits.out_of_reach)} cannot be met at any alpha."
         if "slot_chance" in limits.out_of_reach and sought.crowd is not None:
-            said += (
-                f" To name a report so seldom takes {_many(sought.crowd)} others who hide it fully, e^(2 epsilon0) "
-                "(1 - p) / p, and no block has so many."
-            )
+            said = f"{said[:-1]}: to name a report so seldom takes {_many(sought.crowd)} others who hide it fully, "
+            said += "e^(2 epsilon0) (1 - p) / p, and "
+            if limits.impossible.get("slot_chance", 0) == sought.num_users:
+                said += "no block has so many."
+            else:
+                said += (
+                    "some blocks have hardly more. All of such a block hide a report fully with alpha = 0 alone, a "
+                    "uniform shuffle inside each block; with alpha from 1/64 on, which was tried, they do not."
+                )
             if sought.epsilon0_least is not None:
                 said += f" With epsilon0 = {sought.epsilon0_least:.2g} a uniform shuffle of everybody would do."
         return said
@@ -283,8 +295,11 @@ def _never(sought: GroupsSought) -> str:
     names = dict.fromkeys(_OPTIONS[name] for each in lost for name in each.limits.out_of_reach)
     rounded = any(each.setting.mechanism == GAUSSIAN for each in lost)
     tried = " from 1/64 on" * (len(sought.found) > 1)
-    return f"never: no alpha{tried} meets {' and '.join(names)} for all to whom it is possible" + rounded * (
-        "; with Gaussian noise chances are known rounded up, so that blocks just large enough miss it"
+    just = any(sought.num_users - each.num_impossible > 0 for each in lost) and len(sought.found) > 1
+    return (
+        f"never: no alpha{tried} meets {' and '.join(names)} for all to whom it is possible"
+        + just * "; people in blocks just large enough are hidden so well with alpha = 0 alone"
+        + rounded * "; with Gaussian noise chances are known rounded up, so that blocks just large enough miss it"
     )
 
 

@@ -49,7 +49,8 @@ class GroupFiles(FamilyFiles):
         columns = {} if public is None else public.columns
         try:
             if groups.column is not None:
-                return Grouping(Groups.from_labels(columns[groups.column]))
+                labels = columns[groups.column]
+                return Grouping(Groups.from_labels(labels), labels=labels)
             points = rows_of([columns[name] for name in groups.columns])
             return Grouping(_from_points(groups, points), points)
         except InvalidParameterError as error:

@@ -28,6 +28,7 @@ from shuffledp.protocols.d_sigma.planning.person_guarantees import (
     naming_chances_by_rank,
 )
 from shuffledp.protocols.d_sigma.shufflers.reference_order import SlotShuffler
+from shuffledp.protocols.d_sigma.shufflers.swap_geometry import named_with_at_most, whole_crowds
 from shuffledp.randomness.replayable import SeededSource
 
 LEAST_ALPHA, MOST_ALPHA = 2.0**-6, 2.0**17
@@ -129,9 +130,8 @@ def can_be_hidden(shuffler: SlotShuffler, epsilon0: float, chance: float) -> NDA
 
 
 def _hidden_by_all(size: ArrayLike, epsilon0: float) -> NDArray[np.float64]:
-    """Chance of naming a report that all people of a block of this size hide fully."""
-    odds = math.exp(2 * epsilon0)
-    return np.asarray(odds / (odds + np.asarray(size, dtype=np.float64) - 1))
+    """Chance of naming a report that is hidden fully among all people of a block of this size: that of alpha 0."""
+    return named_with_at_most(whole_crowds(size), epsilon0)
 
 
 def limits_of(

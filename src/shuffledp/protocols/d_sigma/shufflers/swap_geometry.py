@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from shuffledp.core.caching import compiled
 from shuffledp.core.table import Floats, Integers
@@ -112,6 +112,11 @@ def _least_of_runs(values: Floats, length: int) -> Floats:
         least = np.minimum(least[:-step], least[step:])
         done += step
     return least
+
+
+def whole_crowds(sizes: ArrayLike) -> Floats:
+    """Value of `SwapGeometry.crowds` for the people of blocks of these sizes where exchanges are free."""
+    return np.asarray((np.asarray(sizes, dtype=np.float64) - 1) * _ROUND_DOWN)
 
 
 def named_with_at_most(crowds: Floats, epsilon0: float) -> Floats:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -140,11 +140,13 @@ class Grouping:
     Args:
         groups: the groups.
         coordinates: shape (people, columns), or None.
+        labels: label of each person's group where groups are labels, shape (people,); else None.
         households: people who live together, as rows of the input; None where that is not known.
     """
 
     groups: "Groups"
     coordinates: NDArray[np.float64] | None = None
+    labels: NDArray[Any] | None = None
     households: tuple[NDArray[np.int64], ...] | None = None
 
     @property

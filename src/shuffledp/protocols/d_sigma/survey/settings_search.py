@@ -4,12 +4,12 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from shuffledp.accounting.theorem import common_randomizer, not_adaptive, one_message_each, pure_local
-from shuffledp.core.described import Described
+from shuffledp.core.described import Described, without_none
 from shuffledp.core.errors import InvalidParameterError, UnsupportedModelError
 from shuffledp.core.flow import Progress
 from shuffledp.core.local_models import LocalModel, ProtocolModel
@@ -77,17 +77,24 @@ class FoundSetting(Described):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeftOut(Described):
-    """People of one place (or input row) for whom no alpha gives the wanted chance of naming a report.
+    """People of one place, label or input row for whom no alpha gives the wanted chance of naming a report.
 
     Args:
         people: how many.
-        at: coordinates of the place; of groups without coordinates empty, and then these people are one ``row``.
+        at: coordinates of the place; of groups without coordinates empty, and then these people are one ``row``, or
+            share a label.
         row: a row of the input that is one of them, from 0.
+        label: of their group, where groups are labels; else None.
     """
 
     people: int
     at: tuple[float, ...]
     row: int
+    label: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """All fields, as a dictionary; without ``label`` where it is None."""
+        return without_none(super(LeftOut, self).to_dict(), "label")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -272,14 +279,20 @@ def _chosen(
 
 
 def _places(people: Integers, groups: Grouping) -> Iterator[LeftOut]:
-    """Places of these people, the places with most people first."""
-    if groups.coordinates is None:
+    """Places or labels of these people, those with most people first."""
+    labels, points = groups.labels, groups.coordinates
+    if labels is None and points is None:
         yield from (LeftOut(people=1, at=(), row=person) for person in people.tolist())
         return
-    places, first, counts = np.unique(groups.coordinates[people], axis=0, return_index=True, return_counts=True)
+    several = np.asarray(labels)[people].astype(str) if points is None else points[people]
+    places, first, counts = np.unique(several, axis=0, return_index=True, return_counts=True)
     for number in np.argsort(-counts, kind="stable").tolist():
-        at = tuple(places[number].tolist())
-        yield LeftOut(people=int(counts[number]), at=at, row=int(people[first[number]]))
+        yield LeftOut(
+            people=int(counts[number]),
+            at=() if points is None else tuple(places[number].tolist()),
+            row=int(people[first[number]]),
+            label=str(places[number]) if points is None else None,
+        )
 
 
 def _require_covered(local: LocalModel, people: int) -> None:
