@@ -19,7 +19,8 @@ from shuffledp.protocols.d_sigma.documents.exploration_document import _row, exp
 from shuffledp.protocols.d_sigma.files.pilots import read_pilot
 from shuffledp.protocols.d_sigma.people.assignment import Groups
 from shuffledp.protocols.d_sigma.shufflers.noisy_sort import NoisySortShuffler
-from shuffledp.protocols.d_sigma.survey.exploration import explore
+from shuffledp.protocols.d_sigma.survey.exploration import _settings, explore
+from shuffledp.protocols.d_sigma.survey.groups import Grouping
 from shuffledp.protocols.d_sigma.survey.pilot import made_up_answers, section_of, stretches
 from shuffledp.protocols.d_sigma.survey.pilot_results import is_dominated, picks_of
 from shuffledp.randomizers import KaryRandomizedResponse
@@ -233,7 +234,9 @@ def test_the_lines_to_paste_make_the_setting(found):
 def test_groups_that_do_not_overlap_are_shuffled_uniformly_and_alpha_costs_nothing(people):
     labels = task(groups={"column": "job"})
     found = explore(labels.column, read_pilot(labels, people / "pilot.csv", people))
-    assert [each.setting.alpha for each in found.tried[2:]] == [0.0]
+    assert [(each.setting.mechanism, each.setting.alpha) for each in found.tried[2:]] == [
+        ("mallows", 0.0)
+    ]  # as in plan
     assert not found.overlapping
     document = exploration_document(found, name="x", digest="0" * 64, value="ill", groups=section_of(labels.column)[1])
     assert "alpha = 0 hides most" in page_of(document).decode()
@@ -329,3 +332,9 @@ def test_made_up_answers_change_along_the_order_and_stretches_stay_inside_blocks
     assert np.array_equal(answers, made_up_answers(order, 3))
     found = stretches(np.arange(10), np.array([0, 4, 10]), 3)
     assert found.tolist() == [0, 0, 0, 1, 2, 2, 2, 3, 3, 3]
+
+
+def test_the_one_shuffle_of_groups_that_do_not_overlap_has_the_name_that_plans_give_it():
+    """Mutant: a noisy sort, which at alpha 0 is the same shuffle."""
+    apart = Grouping(Groups.from_labels(np.repeat(np.arange(4), 10)))
+    assert [(each.mechanism, each.alpha) for each in _settings({None: apart}, None, (), 1e-6, 40)] == [("mallows", 0.0)]

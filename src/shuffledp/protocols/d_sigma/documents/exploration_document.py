@@ -23,6 +23,7 @@ from shuffledp.documents.blocks import (
 )
 from shuffledp.documents.charts.chart import Axis, Chart, Dots, Line, Mark, Note, Panel, Spans
 from shuffledp.documents.document import Document, Place, Promise, Section
+from shuffledp.protocols.d_sigma.documents.dot_names import named_dots
 from shuffledp.protocols.d_sigma.survey.groups import GroupsSection
 from shuffledp.protocols.d_sigma.survey.pilot_results import (
     EVEN,
@@ -53,8 +54,8 @@ _MADE_UP = (
 )
 NO_LEAK = (
     "The task's groups do not overlap: a shuffle inside each keeps the map of groups as it is whatever alpha is, so "
-    "that alpha = 0 hides most and costs nothing; so does a uniform shuffle inside strata (by = the column), for which "
-    "a smaller central epsilon is proved."
+    "that alpha = 0 hides most and costs nothing (mallows and noisy-sort are then the same shuffle); so does a uniform "
+    "shuffle inside strata (by = the column), for which a smaller central epsilon is proved."
 )
 _PICKS = {
     "balanced": "hiding and showing count alike",
@@ -260,24 +261,22 @@ def _panel(explored: Exploration, measure: str, *, is_first: bool) -> Panel:
         marks.append(
             Dots(x=[e.learned for e in some], y=[height(e) for e in some], color=color, size=9.0, strength=strength)
         )
-    for end in (explored.none, explored.uniform):
-        marks.append(Dots(x=[end.learned], y=[height(end)], color="ink", size=8.0, is_square=True))
-        right = end is explored.uniform
-        marks.append(
-            Note(
-                end.setting.mechanism, (end.learned, height(end)), (-8 if right else 8, 8), "right" if right else "left"
-            )
-        )
-    if is_first:
-        for pick, number in explored.picks.items():
-            tried = explored.tried[number]
-            marks.append(Note(pick, (tried.learned, height(tried)), (8, -12), is_bold=True))
     heights = [height(each) for each in explored.tried] + [chance]
     room = 0.12 * max(max(heights) - min(heights), 1.0)
+    ends = max(0.0, min(heights) - room), min(100.0, max(heights) + room)
+    notes = []
+    for end, side, align in ((explored.none, 8, "left"), (explored.uniform, -8, "right")):
+        marks.append(Dots(x=[end.learned], y=[height(end)], color="ink", size=8.0, is_square=True))
+        notes.append(Note(end.setting.mechanism, (end.learned, height(end)), (side, 8), align))
+    if is_first:
+        places = [(each.learned, height(each)) for each in explored.tried]
+        named = {pick: places[number] for pick, number in explored.picks.items()}
+        notes += named_dots(named, places, notes, (0.0, last), ends)
+    marks += notes
     title = ("rho", "a vote nearly always guesses") if measure == "rho" else ("best attack", "answers guessed right")
     return Panel(
         x=Axis(label="error of what is learned (lambda, box filter)", ends=(0.0, last)),
-        y=Axis(ends=(max(0.0, min(heights) - room), min(100.0, max(heights) + room)), unit="%"),
+        y=Axis(ends=ends, unit="%"),
         marks=tuple(marks),
         title=title,
     )

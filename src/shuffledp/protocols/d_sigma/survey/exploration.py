@@ -104,7 +104,7 @@ def _settings(
         for alpha in sorted(alphas or ({0.0} if apart else _worth_trying(largest, people, own))):
             for mechanism in MECHANISMS:
                 remainder = delta if mechanism in {SPENDING, GAUSSIAN} else 0.0
-                if mechanism == LAPLACE or (
+                if mechanism == MALLOWS or (  # at alpha 0 all are the same shuffle, and plans name this one too
                     alpha > 0 and not (mechanism == GAUSSIAN and _is_least_noise(alpha, delta))
                 ):
                     yield Setting(mechanism=mechanism, alpha=alpha, delta=remainder, reach=reach, largest=largest)
