@@ -1,6 +1,7 @@
 """Limits of probabilities err as rarely as they say, and what they show about epsilon follows from the definition."""
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +26,7 @@ from shuffledp.attacks.audit_statistics import (
     trials_to_tell,
 )
 from shuffledp.core.flow import Reports
+from shuffledp.core.guarantees import CentralDP, DSigmaPrivacy
 from shuffledp.randomizers import KaryRandomizedResponse
 from shuffledp.testing import SeededSource
 
@@ -282,3 +284,17 @@ def test_the_curve_goes_up_from_corner_to_corner_through_the_event_itself():
     mirrored = Event(column=0, sign=-1, threshold=-0.5, likely="second")
     assert np.array(mirrored.roc(first, second))[5:-5, 1].min() > 0
     assert sum(event.count(first, second)) + sum(mirrored.count(first, second)) == 2 * EVENT_RUNS
+
+
+def test_twice_a_claim_of_0_is_no_break_and_the_finding_says_which_one_is_looked_for():
+    """Mutant: "a true alpha that is twice as large"."""
+    honest = pipeline(epsilon0=0.5)
+    claim = account_all(honest.model(10), delta=1e-6)[-1]
+    (finding,) = audit(honest, claim, num_users=10, trials=40, source=SeededSource(1)).findings
+    order = replace(claim, guarantee=DSigmaPrivacy(alpha=0.0, groups_digest="0" * 64))
+    none = replace(finding, statement=order)
+    assert none.power.endswith("to find a true alpha of 0.1 where 0 is claimed.")
+    some = replace(finding, statement=replace(claim, guarantee=DSigmaPrivacy(alpha=0.5, groups_digest="0" * 64)))
+    assert some.power.endswith("to find a true alpha that is twice as large.")
+    central = replace(finding, statement=replace(claim, guarantee=CentralDP(epsilon=0.0, delta=1e-6)))
+    assert central.power.endswith("to find the epsilon of reports that are not shuffled.")

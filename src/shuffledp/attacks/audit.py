@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import cast
 
 from shuffledp.attacks.audit_statistics import least_found, most_shown, others_of, runs_needed, trials_to_tell
-from shuffledp.attacks.findings import AuditReport, Evidence, Finding, Mode, Verdict
+from shuffledp.attacks.findings import WRONG_AT_ZERO, AuditReport, Evidence, Finding, Mode, Verdict
 from shuffledp.attacks.games import (
     LOOKS,
     MOST_TRIALS,
@@ -45,7 +45,6 @@ DEFAULT_TRIALS = LazyMapping(
 )
 
 _TAILS = 4  # two limits of each of two probabilities
-_WRONG = 0.1  # true loss that the trials must reveal where no loss is claimed
 _COUNTABLE = 1e15  # largest number of runs that is written out in full
 _PEOPLE = re.compile(r"\bnum_users=(\d+)")  # as hypotheses show it
 
@@ -300,7 +299,7 @@ def _judged(claim: PrivacyStatement, evidence: Evidence, unshuffled: float, tail
     if evidence.epsilon_lower > claimed:
         return Finding(statement=claim, verdict=Verdict.REFUTED, evidence=evidence)
     shape = others_of(evidence.true_positive_rate, evidence.false_positive_rate)
-    wrong = max(2 * claimed, unshuffled) or _WRONG
+    wrong = max(2 * claimed, unshuffled) or WRONG_AT_ZERO
     return Finding(
         statement=claim,
         verdict=Verdict.CONSISTENT,

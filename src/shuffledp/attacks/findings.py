@@ -15,6 +15,8 @@ from shuffledp.core.statements import PrivacyStatement
 from shuffledp.core.text import count_of, in_digits, plural, said_of
 from shuffledp.core.upward_calls import Shown
 
+WRONG_AT_ZERO = 0.1  # true loss that the trials must reveal where no loss is claimed
+
 
 class Verdict(StrEnum):
     """Verdict on a claim; there is no "passed", because no audit can prove a claim."""
@@ -172,13 +174,24 @@ class Finding(Described, Shown):
             "larger break may go unseen."
         )
         if self.trials_needed is not None:
-            central = isinstance(self.statement.guarantee, CentralDP)
-            unshuffled = ", or that of reports that are not shuffled" if central else ""
             said += (
                 f" These are too few to conclude anything: even the best attack there could be needs "
-                f"{self.trials_needed:,} to find a true {self.symbol} that is twice as large{unshuffled}."
+                f"{self.trials_needed:,} to find {self._break_looked_for}."
             )
         return said
+
+    @property
+    def _break_looked_for(self) -> str:
+        """The larger loss that ``trials_needed`` trials would find, in words; twice a claim of 0 is no larger loss."""
+        guarantee = self.statement.guarantee
+        is_central = isinstance(guarantee, CentralDP)
+        claimed = guarantee.alpha if isinstance(guarantee, DSigmaPrivacy) else getattr(guarantee, "epsilon", 0.0)
+        if claimed > 0:
+            unshuffled = ", or that of reports that are not shuffled" if is_central else ""
+            return f"a true {self.symbol} that is twice as large{unshuffled}"
+        if is_central:
+            return f"the {self.symbol} of reports that are not shuffled"
+        return f"a true {self.symbol} of {WRONG_AT_ZERO:g} where 0 is claimed"
 
     @property
     def in_short(self) -> str:
