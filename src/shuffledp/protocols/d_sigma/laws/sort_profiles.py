@@ -28,6 +28,8 @@ from shuffledp.protocols.d_sigma.laws.loss_profiles import (
 STEPS = 6000
 _LOUD = 2.0  # shifts of more add little to the deviation
 _MOST_PLACES = 1 << 21
+_ROUNDED = 2.0**-52  # of sums of two numbers
+_FINEST = 1e-14  # a finer grid of losses is lost in rounding
 _NOTHING = 1e-20
 _MIXED = 7  # laws are multiplied in an order in which frequencies vanish soon
 _LEFT_OUT = math.log(1e-15)  # probability beyond either end of the grid
@@ -39,7 +41,8 @@ def laplace_profile(distances: ArrayLike, *, releases: int = 1, steps: int = STE
     """Upper bound on the loss profile of a Laplace sort (noise of scale 1) on one group.
 
     Each shift is brought to a grid so that the k largest never add up to less, and the loss of a shift is replaced by
-    the one with the chords of its profile: what is stated is an upper bound, and exact but for the grid.
+    the one with the chords of its profile: what is stated is an upper bound, and exact but for the grid. Losses too
+    small for any grid are bounded by their largest sum alone.
 
     Args:
         distances: d_i = t_(g+1-i) - t_(i) for i = 1, ..., floor(g / 2), with the group's sorted positions t, 0 or more
@@ -66,6 +69,8 @@ def laplace_profile(distances: ArrayLike, *, releases: int = 1, steps: int = STE
     if shifts.size == 0:
         return LossProfile(np.zeros(0), np.zeros(0), 0.0, 0.0, np.zeros(ORDERS.size))
     step = math.sqrt(2 * releases * float((np.minimum(shifts, _LOUD) ** 2).sum())) / steps
+    if step < _FINEST:  # of all pairs of laws with so small a largest loss, a coin that tells them apart is the worst
+        return LossProfile(np.array([pure]), np.array([0.5 * math.exp(pure)]), _ROUNDED, pure, divergences)
     step = _aligned(step, float(shifts[-1]))
     if shifts[0] / step > _MOST_PLACES:
         return without_losses(pure, divergences)
