@@ -10,6 +10,7 @@ from shuffledp.core.flow import Reports
 from shuffledp.core.table import Table
 from shuffledp.protocols.d_sigma.people import sensitivity
 from shuffledp.protocols.d_sigma.people.assignment import Groups
+from shuffledp.protocols.d_sigma.people.orders import _centers, _links
 from shuffledp.protocols.d_sigma.shufflers.mallows import MallowsShuffler
 from shuffledp.protocols.d_sigma.shufflers.noisy_sort import NoisySortShuffler
 from shuffledp.protocols.d_sigma.shufflers.reference_order import window_sizes
@@ -119,3 +120,21 @@ def test_another_alpha_needs_an_alpha_above_0():
         MallowsShuffler(groups=groups, concentration=1.0).with_alpha(2.0)
     with pytest.raises(InvalidParameterError, match="alpha must be"):
         MallowsShuffler(groups=groups, alpha=1.0).with_alpha(0.0)
+
+
+def test_links_join_the_center_of_each_group_with_its_other_sites_both_ways_once():
+    """Mutant: the way back from a site leads to itself."""
+    draw = np.random.default_rng(4)
+    groups = Groups.from_lists([draw.choice(12, size=draw.integers(1, 6), replace=False) for _ in range(9)], 12)
+    found = _links(groups)
+    pairs = {
+        (site, int(other))
+        for site in range(found.starts.size - 1)
+        for other in found.neighbors[found.starts[site] : found.starts[site + 1]]
+    }
+    expected = set()
+    for group, center in zip(groups, _centers(groups), strict=True):
+        for site in np.unique(groups.sites[group]):
+            expected |= {(int(center), int(site)), (int(site), int(center))}
+    assert pairs == expected
+    assert len(pairs) == found.neighbors.size

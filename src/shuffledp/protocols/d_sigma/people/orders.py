@@ -181,11 +181,16 @@ def _links(groups: Groups) -> _Links:
     number = np.empty(size, dtype=np.int64)
     by_first = np.argsort(first)
     number[by_first] = np.arange(size)
-    keys = np.concatenate([center * size + number[within], within * size + number[center]])
+    keys = np.empty(2 * within.size, dtype=np.int64)  # filled and turned in place: they may be tens of millions
+    there, back = keys[: within.size], keys[within.size :]
+    np.add(center * size, number[within], out=there)
+    np.add(within * size, number[center], out=back)
+    del within, center
     keys.sort()  # `np.unique` hashes first, which takes ten times as long for so many
     keys = keys[np.append(True, keys[1:] != keys[:-1])]
-    ends, neighbors = np.divmod(keys, size)
-    return _Links(np.searchsorted(ends, np.arange(size + 1)).astype(np.int64), by_first[neighbors])
+    starts = np.searchsorted(keys, np.arange(size + 1) * size).astype(np.int64)
+    keys %= size
+    return _Links(starts, by_first[keys])
 
 
 def _centers(groups: Groups) -> Integers:
