@@ -147,11 +147,23 @@ def test_columns_that_the_table_does_not_have_are_refused_before_anything_is_wri
         (options("Alter", "Alter"), "--value must be given once for each private column"),
         (options("Alter", by=["Region"]), "--by must be left out for kind 'survey'"),
         (options("Alter", kind=["places"], by=["lat"]), "--by must be given twice for kind 'places'"),
+        (options("Alter", kind=["groups"], by=["lat", "lon"]), "and a radius in place of column in [groups]"),
+        (
+            options(),
+            "--value COLUMN must be given beside a table of answers: the private column. If nobody has answered",
+        ),
         ([*options("Alter", "Kinder"), "--categories", "a,b"], "--categories must be left out beside several --value"),
     ],
 )
 def test_what_does_not_go_together_is_refused(survey, tmp_path, given, reason):
     assert reason in refused(2, "init", survey, *given, "--output", tmp_path / "made.toml")
+
+
+def test_a_table_of_public_columns_alone_is_said_to_be_for_plan(survey, tmp_path):
+    absent = options("Ill", kind=["groups"], by=["Region"])
+    line = refused(3, "init", survey, *absent, "--output", tmp_path / "made.toml")
+    assert line.rstrip().endswith("a table of public columns alone is for plan (--input).")
+    assert "If nobody has answered yet, leave the table out of init" in line
 
 
 @pytest.fixture

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from shuffledp.survey.task_templates import FirstQuestion
 
 _PEOPLE = 1000
+_NO_ANSWERS_YET = (
+    "If nobody has answered yet, leave the table out of init, name the private column by --value and the people by "
+    "--users: a table of public columns alone is for plan (--input)."
+)
 
 
 _KINDS = "<survey|histogram|cross|mean|words|ticks|groups|places|regions|walk|sum>"  # as the help shows them
@@ -75,7 +79,9 @@ class _InitOptions:
             what = f"for kind {kind!r}" if named != 1 else "beside several --value"
             raise InvalidParameterError(f"--categories must be left out {what}: it is the answers to one question.")
         if table is not None and not self.values:
-            raise InvalidParameterError("--value COLUMN must be given beside a table of answers: the private column.")
+            raise InvalidParameterError(
+                f"--value COLUMN must be given beside a table of answers: the private column. {_NO_ANSWERS_YET}"
+            )
         if num_columns == 2 and len(self.values) not in (0, 2):
             raise InvalidParameterError(f"--value must be given twice for kind {kind!r}, the table of two columns.")
         if kind == "sum" and len(self.values) > 1:
@@ -84,7 +90,11 @@ class _InitOptions:
             raise InvalidParameterError("--value must be given once for each private column; one is given twice.")
         if self.by and len(self.by) != most:
             allowed = f"given {_TIMES[most]}" if most else "left out"
-            raise InvalidParameterError(f"--by must be {allowed} for kind {kind!r}.")
+            several = (
+                " People who are near in several columns, such as age and years: give one of them, and write columns = "
+                '["age", "years"] and a radius in place of column in [groups], and both in public.'
+            ) * (kind == "groups")
+            raise InvalidParameterError(f"--by must be {allowed} for kind {kind!r}.{several}")
         if self.users is not None:
             integer_at_least(2, users=self.users)  # a batch of one hides nobody
 
@@ -217,7 +227,10 @@ def init(
     named = None if categories is None else tuple(each.strip() for each in categories.split(","))
     wanted = _InitOptions(kind, *_with_kinds(value or (), kind), tuple(by or ()), named, users, usual_sum())
     wanted.check(answers)
-    found = () if answers is None else inspected_columns(answers, wanted.values, beside=wanted.public)
+    try:
+        found = () if answers is None else looked_through(answers, wanted.values, beside=wanted.public)
+    except InputDataError as error:
+        raise InputDataError(f"{error} {_NO_ANSWERS_YET * ('it lacks' in str(error))}".rstrip()) from None
     protocol = _sum_for(kind, sum_by, of_lists=any(each.length for each in found))
     asked = (wanted := replace(wanted, protocol=protocol)).asked(found)
     with new_file(output, force=force, is_ours=_is_task) as file:
