@@ -220,23 +220,29 @@ def init(
     Every task that is written can be planned at once: `shuffledp plan TASK.toml`. One made from a table runs on it.
     """
     from shuffledp.documents.flow_document import written_task
-    from shuffledp.files.answer_inspection import inspected_columns
     from shuffledp.files.writing import new_file
     from shuffledp.survey.task_templates import usual_sum
 
     named = None if categories is None else tuple(each.strip() for each in categories.split(","))
     wanted = _InitOptions(kind, *_with_kinds(value or (), kind), tuple(by or ()), named, users, usual_sum())
     wanted.check(answers)
-    try:
-        found = () if answers is None else looked_through(answers, wanted.values, beside=wanted.public)
-    except InputDataError as error:
-        raise InputDataError(f"{error} {_NO_ANSWERS_YET * ('it lacks' in str(error))}".rstrip()) from None
+    found = () if answers is None else _content(answers, wanted)
     protocol = _sum_for(kind, sum_by, of_lists=any(each.length for each in found))
     asked = (wanted := replace(wanted, protocol=protocol)).asked(found)
     with new_file(output, force=force, is_ours=_is_task) as file:
         _write(file, wanted, asked, found, answers)
     show_document(lambda: written_task(str(output), needs_table=wanted.kind in ("places", "groups")))
     _note(output, wanted, asked, found)
+
+
+def _content(answers: Path, wanted: _InitOptions) -> "tuple[ColumnContent, ...]":
+    """Content of the private columns of a table; the error about a lacking one says what to do without answers."""
+    from shuffledp.files.answer_inspection import inspected_columns
+
+    try:
+        return inspected_columns(answers, wanted.values, beside=wanted.public)
+    except InputDataError as error:
+        raise InputDataError(f"{error} {_NO_ANSWERS_YET * ('it lacks' in str(error))}".rstrip()) from None
 
 
 def _note(

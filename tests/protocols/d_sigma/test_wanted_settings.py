@@ -373,16 +373,16 @@ def test_a_block_just_large_enough_for_a_chance_is_hidden_so_by_alpha_0_alone_an
     assert "hide a report fully with alpha = 0 alone" in just
     assert "no block has so many" not in just
     for kind in (MallowsShuffler, NoisySortShuffler):
-        assert named_each(kind(groups=groups, alpha=0.0), 0.5).max() <= chance
-        assert named_each(kind(groups=groups, alpha=1 / 64), 0.5).max() > chance
+        assert naming_chances_by_rank(kind(groups=groups, alpha=0.0), 0.5).max() <= chance
+        assert naming_chances_by_rank(kind(groups=groups, alpha=1 / 64), 0.5).max() > chance
     assert "no block has so many" in said(399.999)[1]
 
 
 def test_a_chance_is_possible_in_a_block_if_alpha_0_gives_it_to_the_last_digit():
-    """Mutant: the chance without the rounding of `named_each`, a little below."""
+    """Mutant: the chance without the rounding of `naming_chances_by_rank`, a little below."""
     groups = Groups.from_labels([0] * 12)
     shuffler = MallowsShuffler(groups=groups, alpha=0.0)
-    chance = float(named_each(shuffler, 0.7).max())
+    chance = float(naming_chances_by_rank(shuffler, 0.7).max())
     assert can_be_hidden(shuffler, 0.7, chance).all()
     exact = math.exp(1.4) / (math.exp(1.4) + 11)
     assert exact < chance
