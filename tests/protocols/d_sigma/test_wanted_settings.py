@@ -46,7 +46,7 @@ from shuffledp.protocols.d_sigma.shufflers.noisy_sort import NoisySortShuffler
 from shuffledp.protocols.d_sigma.survey.groups import Grouping
 from shuffledp.protocols.d_sigma.survey.pilot_bench import shuffler_of
 from shuffledp.protocols.d_sigma.survey.pilot_results import Setting
-from shuffledp.protocols.d_sigma.survey.settings_search import LeftOut, FoundSetting, choose, seek
+from shuffledp.protocols.d_sigma.survey.settings_search import FoundSetting, LeftOut, choose, seek
 from shuffledp.randomizers import KaryRandomizedResponse, LdpModel
 from shuffledp.survey import Task
 
@@ -339,7 +339,7 @@ def test_people_of_a_small_label_are_told_apart_by_their_label():
         }
     )
     grouping = Grouping(Groups.from_labels(labels), labels=labels)
-    found = seek(asked.column, grouping, Wanted(slot_chance=0.3))
+    found = seek(asked.column, grouping, Requirements(slot_chance=0.3))
     assert [(each.label, each.people, each.at) for each in found.chosen.left_out] == [("east", 4, ()), ("south", 3, ())]
     document = sought_document(found, name="parts", digest="0" * 64, groups=asked.column.shuffler.groups)
     assert "(part east (4); part south (3))" in " ".join(str(each) for each in document.promise.headline)
@@ -363,7 +363,7 @@ def test_a_block_just_large_enough_for_a_chance_is_hidden_so_by_alpha_0_alone_an
     groups = Groups.from_radius(places, 20)
 
     def said(others):
-        wanted = Wanted(slot_chance=math.e / (math.e + others))
+        wanted = Requirements(slot_chance=math.e / (math.e + others))
         found = seek(asked.column, Grouping(groups, places[:, None]), wanted)
         assert found.best is None
         document = sought_document(found, name="line", digest="0" * 64, groups=asked.column.shuffler.groups)
