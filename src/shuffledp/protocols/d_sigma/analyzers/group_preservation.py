@@ -166,7 +166,7 @@ class _Place(NamedTuple):
 
 
 def _places(prepared: _PreparedBlocks, groups: Groups, numbers: Iterable[int]) -> dict[int, _Place]:
-    """Place of each given group that lies in one block, by group number.
+    """Block size, parameter, members and start of each given group inside one block, by group number.
 
     Other groups are left out.
     """

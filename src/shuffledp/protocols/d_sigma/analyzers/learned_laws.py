@@ -102,7 +102,7 @@ class BoostedRegions:
 
 
 def _places(name: str, points: ArrayLike) -> Floats:
-    """Checked finite numbers, one row per place; one dimension is a single column."""
+    """Points as finite numbers, one row per place; an array of one dimension is a single column."""
     validate.unmasked(**{name: points})
     try:
         array = np.asarray(points, dtype=np.float64)

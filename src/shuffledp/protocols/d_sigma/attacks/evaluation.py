@@ -209,7 +209,7 @@ def evaluate(
 def _repetition(
     runs: Iterable[NDArray[np.bool_]], fixed: bool, draw: np.random.Generator
 ) -> tuple[Integers, list[tuple[float, int]]]:
-    """Right guesses per person; and per trial the share of right guesses and one random person's result.
+    """Right guesses by person; and by trial, the share of right guesses and one random person's result.
 
     Runs with one permutation are one trial. A shuffle sees no answers, so that with one key it draws one permutation.
     """

@@ -24,7 +24,7 @@ _GROUPS = 2  # groups whose orders are played
 
 
 def _own_slots(evidence: NDArray[np.float64], rank: NDArray[np.int64], holders: _Holders) -> float:  # noqa: ARG001
-    """Evidence in the slots of the first answer's holders, minus evidence in the second's slots."""
+    """Evidence in slots of the first answer's holders, minus that in slots of the second answer's holders."""
     return float(evidence[list(holders[0])].sum() - evidence[list(holders[1])].sum())
 
 

@@ -217,7 +217,7 @@ class LikeliestSlots:
         self._held: Integers | None = None
 
     def infer(self, view: View, known: KnownAnswers) -> Integers:
-        """Likeliest slots, as in `OptimalReidentification.infer`; a new ``known`` starts new simulations."""
+        """Likeliest slots of the targets' reports, ascending; a new ``known`` needs new simulations."""
         validate.instance_of(KnownAnswers, known=known)
         said = reports_by_slot(view, known.answers.size)
         channel = view.reports.model.channel()

@@ -215,7 +215,7 @@ def _left_out(best: FoundSetting, sought: GroupsSought, groups: GroupsSection) -
 
 
 def _where(left_out: Sequence[LeftOut], groups: GroupsSection) -> str:
-    """First places or labels of the people who are left out, with how many they are; or their row numbers."""
+    """Places, labels or row numbers of the first people who are left out, in brackets; "" for none."""
 
     def named_by(each: LeftOut) -> str:
         if each.label is not None:

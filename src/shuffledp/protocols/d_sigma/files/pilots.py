@@ -69,7 +69,7 @@ def _has_answers(path: Path, column: Column) -> bool:
 
 
 class _ReadingProgress(ProgressListener):
-    """Reporter of reading progress that drops the name of the step."""
+    """Reporter of the number of rows read, without the name of the reading step."""
 
     def __init__(self, told: Progress | None) -> None:
         self._told = told

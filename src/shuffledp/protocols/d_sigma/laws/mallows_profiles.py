@@ -67,7 +67,7 @@ def kendall_profile(window: int, concentration: float, *, releases: int = 1) -> 
 
 
 def kendall_divergences(window: int, concentration: float) -> Floats:
-    """Renyi divergences at `ORDERS` of one release.
+    """Renyi divergences of one release of a Kendall-Mallows shuffle, one for each order in `ORDERS`.
 
     The arguments are those of `kendall_profile`.
 

@@ -83,7 +83,7 @@ def laplace_profile(distances: ArrayLike, *, releases: int = 1, steps: int = STE
 
 
 def laplace_divergences(distances: Floats) -> Floats:
-    """Renyi divergences at `ORDERS` of one release of a Laplace sort.
+    """Renyi divergences of one release of a Laplace sort, one for each order in `ORDERS`.
 
     The arguments are those of `laplace_profile`.
     """

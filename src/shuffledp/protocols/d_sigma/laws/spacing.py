@@ -197,7 +197,7 @@ def adaptive_gaps(
 
 
 def _least_over_windows(size: int, starts: Integers, stops: Integers, limits: Floats) -> Floats:
-    """Smallest limit of the windows [start, stop) that contain each place.
+    """Smallest limit for each place, over the windows [start, stop) that contain the place.
 
     A window is two overlapping ones whose length is a power of 2, and these are halved from the longest on.
     """

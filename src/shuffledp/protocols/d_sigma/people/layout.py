@@ -117,7 +117,7 @@ def pieces(layout: Layout, group: int, lows: Integers, highs: Integers) -> int:
 
 
 def middle(room: Scratch, count: int, size: int) -> tuple[int, int, int, int]:
-    """Lowest, highest and middle rank of ``size`` members in ``count`` pieces, and the footrule's value.
+    """Lowest, highest and middle rank of a group of ``size`` in ``count`` pieces, and its footrule value.
 
     The middle one is the rank r_{h+1} of the ascending ranks, with h = floor(size / 2): the h members below it are the
     lower half. The value is 2 sum over i <= h of (r_{size+1-i} - r_i). Pieces are counted and summed in buckets of

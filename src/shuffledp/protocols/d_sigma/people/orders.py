@@ -123,7 +123,7 @@ def _improved(groups: Groups, order: Integers) -> Integers:
 
 
 def _along(groups: Groups, columns: Floats) -> Iterator[Integers]:
-    """Sites ordered by the mean of each coordinate over their people."""
+    """Orders of the sites, one for each coordinate: by its mean over the people of each site."""
     for column in columns.T:
         means = np.bincount(groups.sites, weights=column) / groups.site_sizes
         yield np.argsort(means, kind="stable")

@@ -47,7 +47,7 @@ def as_runs(starts: Integers, members: Integers) -> Runs:
 
 
 def joined(parts: Iterable[Runs]) -> Runs:
-    """Sets of several parts, one part after the other."""
+    """Sets of all parts as one `Runs`, one part after the other."""
     starts, runs = zip(*parts, strict=True)
     offsets = np.cumsum([0, *(len(each) for each in runs)])
     shifted = [each[:-1] + offset for each, offset in zip(starts, offsets[:-1], strict=True)]

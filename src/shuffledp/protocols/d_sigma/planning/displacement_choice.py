@@ -87,7 +87,7 @@ def check_choice(*, alpha: float, delta: float | None) -> None:
 
 
 def _spendable(alpha: float, delta: float | None) -> float | None:
-    """Remainder for mechanisms that need none: ``delta`` if alpha is finite and above 0, else None."""
+    """Remainder for mechanisms that may go without: ``delta`` if alpha is finite and above 0, else None."""
     return delta if 0 < alpha < math.inf else None
 
 

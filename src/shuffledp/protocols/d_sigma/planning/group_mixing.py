@@ -246,7 +246,7 @@ def _evenly(people: int, most: int) -> Integers:
 
 
 def _asked(groups: Groups, order: Integers) -> tuple[list[int], Integers]:
-    """Affordable own groups of people spread evenly along the order, with each group's number of owners."""
+    """Own groups of people spread along the order, few enough to measure, and owners counted by group."""
     numbers, counts = np.unique(groups.own[order[_evenly(order.size, _MOST_ASKED)]], return_counts=True)
     affordable = np.cumsum(groups.sizes[numbers]) <= _MOST_MEMBERSHIPS
     affordable[0] = True

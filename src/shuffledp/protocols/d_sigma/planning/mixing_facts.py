@@ -36,7 +36,7 @@ class GroupSizes(Described):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Displacements(GroupSizes):
-    """Displacements of reports by a shuffle near an order, and its loss.
+    """Displacements of reports by a shuffle near an order, and the shuffle's loss.
 
     Args:
         kind: of the shuffle; for an automatic choice, the one chosen.

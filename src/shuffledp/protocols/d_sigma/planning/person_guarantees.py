@@ -104,7 +104,7 @@ def _named_each_gaussian(shuffler: NoisySortShuffler, epsilon0: float) -> Floats
 
 
 def _summed(counts: NDArray[np.int32], kept: Floats, people: Integers, chance: Integers) -> Floats:
-    """Sum over distances for each person: number of others there, times ``kept`` at the person's chance."""
+    """Sum over distances, by person: others at the distance, times ``kept`` there at the person's chance."""
     parts = np.array_split(np.arange(people.size), max(1, people.size // _AT_ONCE))
     return np.concatenate([np.einsum("ij,ij->i", counts[people[part]], kept[chance[part]]) for part in parts])
 

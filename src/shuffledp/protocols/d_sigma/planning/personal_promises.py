@@ -223,7 +223,7 @@ def common_spread(shuffler: SlotShuffler, model: ProtocolModel, people: int, del
 
 
 def _of_households(shuffler: SlotShuffler, model: ProtocolModel, households: Sequence[Integers]) -> dict[str, Floats]:
-    """Chances of finding over half of the slots of each given household, by size.
+    """Chances of finding over half of a household's slots, for each household, by household size.
 
     Empty where unknown.
     """

@@ -349,7 +349,7 @@ def block_concentrations(found: Windows, starts: Integers, alpha: float, delta: 
 
 
 def _few(widths: Integers) -> Integers:
-    """Window widths, rounded up to fewer distinct widths if there are too many: wider windows allow less."""
+    """Window widths, rounded up to few distinct ones if too many; wider windows allow less concentration."""
     if np.unique(widths).size <= _MOST_WIDTHS:
         return widths
     levels = np.ceil(np.log(np.maximum(widths, 2) / 2) / math.log(_WIDTH_RATIO))

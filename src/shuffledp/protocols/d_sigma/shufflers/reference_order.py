@@ -96,7 +96,7 @@ class SlotShuffleModel(ColludingShuffleModel):
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """Facts that a shuffler computes once from public information; the description is made at first use."""
+    """Facts that a shuffler computes once from public information; its model is made at first use."""
 
     order: Integers  # the reference order: who stands at rank 0, 1, ...
     starts: Integers  # the first rank of each block, and the number of people last; blocks do not mix

@@ -78,7 +78,10 @@ class SwapGeometry:
 
 @compiled
 def _both_ways(factors: Floats) -> Floats:
-    """Sum for each place over the other places: product of the factors between (k joins k - 1 and k)."""
+    """Sum for each place, over all other places, of the product of the factors between the two.
+
+    Factor k lies between places k - 1 and k.
+    """
     found = np.zeros(factors.size)
     total = 0.0
     for place in range(1, factors.size):

@@ -34,7 +34,7 @@ def name_household(
     source: RandomSource | None,
     progress: Callable[[int, int | None], None],
 ) -> Naming | None:
-    """Audit by naming over half of the household with the largest stated chance.
+    """Audit by naming over half of a household's slots: the household with the largest stated chance.
 
     None without a statement.
 
@@ -88,12 +88,12 @@ class CommonGuess(Success):
 
     @property
     def weak(self) -> bool:
-        """Always False: the claimed chance lies between one half and 1, where limits are close."""
+        """Whether the trials were too few: always False, since limits are close for chances of 1/2 or more."""
         return False
 
     @property
     def power(self) -> str:
-        """Always "", since ``weak`` is never True."""
+        """Sentence on too few trials: always "", since ``weak`` is never True."""
         return ""
 
     def __str__(self) -> str:

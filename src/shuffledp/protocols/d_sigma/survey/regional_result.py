@@ -98,7 +98,7 @@ class RegionalResult(ShuffleResult):
 
     @property
     def further_columns(self) -> tuple[str, ...]:
-        """Names of further columns: the error without the shuffle, and the place."""
+        """Names of the columns beside the estimates: the error without the shuffle, and the place."""
         return ("unshuffled_error", "where")
 
     @property

@@ -10,7 +10,7 @@ _FACTORS = (0.25, 0.5, 1.0, 2.0)
 def groupings_around(
     section: GroupsSection, grouping: Grouping, wanted: tuple[float, ...] = ()
 ) -> dict[float | None, Grouping]:
-    """Groups by radius or number of neighbors, ascending and distinct; key None if made in other ways.
+    """Distinct groups by ascending radius or number of neighbors; by None if groups have neither.
 
     Args:
         section: the table ``[groups]`` of a task.

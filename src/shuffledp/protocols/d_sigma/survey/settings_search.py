@@ -71,7 +71,7 @@ class FoundSetting(Described):
 
     @property
     def num_impossible(self) -> int:
-        """Largest number of people, over the requirements, for whom no alpha meets the requirement."""
+        """Number of people for whom no alpha meets a requirement; the largest over all requirements."""
         return max(self.limits.impossible.values(), default=0)
 
 
@@ -99,7 +99,7 @@ class LeftOut(Described):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChosenSetting(Described):
-    """Further facts about the chosen setting.
+    """Facts about the chosen setting: share of reports kept, error, naming chances, and people left out.
 
     Args:
         kept_there: share of slots that hold a report of the group, of groups of the setting's own reach: what a plan
@@ -257,7 +257,7 @@ def _chosen(
     local: LocalModel,
     wanted: Requirements,
 ) -> ChosenSetting:
-    """Further facts about the chosen setting: the share that its groups keep, and people left out."""
+    """Record of facts about the setting ``best``, such as the share that its groups keep."""
     shuffler = shuffler_of(best.setting, groups, order)
     named, out = None, np.zeros(0, dtype=np.int64)
     if wanted.slot_chance is not None:

@@ -156,7 +156,7 @@ def _alpha(statement: PrivacyStatement) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReidentificationBound(Described):
-    """Bound on the odds of naming the slots that hold given people's reports, and its parts.
+    """Bound on the odds of naming the slots of given people's reports, with the parts of the bound.
 
     Args:
         num_targets: k, how many people are looked for; the attacker names k slots.
@@ -196,7 +196,7 @@ class ReidentificationBound(Described):
 
     @property
     def dominates(self) -> str:
-        """Larger share of the bound: "values", "order", or "neither"."""
+        """Part of the bound that is larger: "values", "order", or "neither"."""
         if self.from_values == self.from_order:
             return "neither"
         return "values" if self.from_values > self.from_order else "order"

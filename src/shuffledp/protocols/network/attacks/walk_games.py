@@ -79,7 +79,7 @@ class WalkGame(CentralGame):
         return cast(RandomWalkShuffler, self.pipeline.shuffler)
 
     def different(self, pairs: Sequence[NeighboringInputs]) -> Sequence[NeighboringInputs]:
-        """Pairs of answers, for the most exposed person and the named person.
+        """Neighboring inputs, once for the pair's own person and once for the most exposed person.
 
         Once if these are the same; people who are known to collude are left out.
         """

@@ -80,7 +80,7 @@ def better_sentence(plan: "WalksPlan") -> str:
 
 
 def _absences(churn: "PlannedChurn") -> str:
-    """Sentences on absences in a run: their frequency, the people affected, and reports not handed in."""
+    """Sentence on people offline in a run: how often, how many, and how many at the end."""
     found = f"somebody was offline {_times(churn.recorded or 0)}"
     if churn.away:
         found += f", {count_of(churn.away, 'person', 'people')} in all"
@@ -94,7 +94,7 @@ def _times(number_of: int) -> str:
 
 
 def _how_long(opened: tuple[int, ...]) -> str:
-    """Words on the rounds until the gate opened in simulations, as an estimate."""
+    """Sentence on the rounds until the gate opened in simulations; "" without simulations."""
     if not opened:
         return ""
     rounds, shut = sorted(each for each in opened if each), opened.count(0)

@@ -65,9 +65,9 @@ def _extremes(people: int, degree: int, num_rounds: int) -> tuple[float, float]:
 
 
 def _from_squares(people: int, degree: int, num_rounds: int, swept: int) -> tuple[float, float]:
-    """Estimated excess of the worst law and deficit of a typical law, from mean squares.
+    """Estimates of the worst law's excess over uniform, and of a typical law's deficit below uniform.
 
-    The squares are of each half of a walk.
+    From mean squares of each half of a walk.
     """
     first = min(num_rounds // 2, swept)
     second = min(num_rounds - first, swept)

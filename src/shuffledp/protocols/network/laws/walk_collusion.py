@@ -66,7 +66,9 @@ class Hiding:
 
 @dataclass(frozen=True, slots=True)
 class UnseenReports:
-    """Chance that each report has met no colluder, and its mean overlap then; shape (rounds, people).
+    """Chances that reports have met no colluder, and mean overlaps of such reports with other reports.
+
+    Both have shape (rounds, people).
 
     Args:
         chances: for each number of rounds from 1 on, and each person, that neither she nor her report's holders are
@@ -78,7 +80,7 @@ class UnseenReports:
     overlaps: Floats
 
     def of_worst(self, colluders: Sequence[int]) -> tuple[tuple[float, ...], tuple[float, ...]]:
-        """Smallest chance and smallest overlap of the honest people, in each round."""
+        """Smallest chance to have met no colluder and smallest mean overlap, over honest people, by round."""
         honest = honest_people(colluders, self.chances.shape[1])
         chances, overlaps = (each[:, honest].min(axis=1).tolist() for each in (self.chances, self.overlaps))
         return tuple(chances), tuple(overlaps)
@@ -154,7 +156,7 @@ def _overlaps(laws: Floats) -> Floats:
 
 
 class _Group(NamedTuple):
-    """Worst value of each field over all groups of a round.
+    """Worst values over the groups of a round, each value for itself.
 
     The chance that a report goes to a colluder, honest members, reports of honest people expected with these in the
     first cycle, and in a later one.
@@ -208,7 +210,7 @@ def _crowd(weight: float, others: int, chance: float, *, equal: bool) -> Crowd:
 
 
 def _worst_group(each: OverlayRound, num_colluding: int) -> _Group:
-    """Worst group of a round, by the largest chance and loads; exact if no addresses are shared."""
+    """Worst values over the groups of a round; exact if no addresses are shared."""
     grid, people = each.grid, each.num_users
     drawn = grid.sum(axis=2, dtype=np.int64)
     begun = drawn.sum(axis=1, keepdims=True)  # people with the group's first digits

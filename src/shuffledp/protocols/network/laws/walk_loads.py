@@ -50,7 +50,7 @@ _FEWEST, _MOST = 2, 100  # simulations
 
 
 class _SettledLoads(NamedTuple):
-    """Expected loads after a number of rounds; constant from a settled round on."""
+    """Loads after a number of rounds: reports held, their sum over rounds, and whether they have settled."""
 
     rounds: int
     held: Floats  # if none were lost
@@ -153,7 +153,7 @@ def _limit(graph: Graph) -> Floats:
 
 
 def _further(stop: _SettledLoads, num_rounds: int, dropout: float) -> _SettledLoads:
-    """Loads ``num_rounds`` rounds after ``stop``, a round with settled loads."""
+    """Loads ``num_rounds`` rounds later than at ``stop``, if reports held are constant from there on."""
     if not num_rounds:
         return stop
     rounds = float(num_rounds)
@@ -269,7 +269,7 @@ class DummyCount:
 
     @cached_property
     def _by_law(self) -> float:
-        """Standard deviation from the laws of all starts, or from the binomial law.
+        """Standard deviation of the number of dummies, from the laws of all starts or the binomial law.
 
         Numbers at different places are correlated, since a report is in one place: to first order in the
         probabilities, Cov[f(N_i), f(N_k)] = -sum_j P_j(i) P_j(k) g_i g_k, where g_i is the probability that place i
@@ -294,7 +294,7 @@ class DummyCount:
         return float(found @ found) * survival**2
 
     def _mixed_squares(self, graph: Graph, weights: Floats, survival: float) -> float | None:
-        """Lower bound on the sum of squares, nearly exact, where walks have mixed well; else None.
+        """Lower bound on `_sum_of_squares`, nearly exact, if walks have mixed well; else None.
 
         With m the mean of w in the stationary law, and e_j = f_j - m, it is 2 m sum_j f_j - n m^2 + sum_j e_j^2 if
         nothing is lost. The first sum is w times what is expected at each place, and the last one at most (1 - gap)^2t

@@ -276,7 +276,7 @@ def _narrowed(search: _Search, uniform: float, rounds: int) -> int | None:
     found: dict[int, float] = {0: math.inf}
 
     def above(number: int) -> float:
-        """Logarithm of the ratio of the found to the allowed excess over the uniform epsilon."""
+        """Value of `_excess` after this number of rounds, computed only once."""
         if number not in found:
             found[number] = _excess(search, uniform, number)
             if search.progress is not None:
@@ -346,7 +346,7 @@ def _between(above: Callable[[int], float], low: int, rounds: int) -> int:
 
 
 def _excess(search: _Search, uniform: float, number: int) -> float:
-    """Logarithm of the ratio of epsilon's excess to the allowed excess; positive if rounds are too few.
+    """Log-ratio of epsilon's excess over ``uniform`` to the allowed excess; above 0 if rounds are too few.
 
     It is about linear in the rounds, as laws converge exponentially.
     """

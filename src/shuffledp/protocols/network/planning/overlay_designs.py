@@ -29,7 +29,7 @@ _POINTS = 8  # of its curve
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reached(Described):
-    """Epsilon after a number of rounds."""
+    """Epsilon of walks on a random graph after a number of rounds."""
 
     rounds: int
     epsilon: float
@@ -175,7 +175,7 @@ def design_overlays(
 
 
 def _best(num_users: int, contacts: int | None, rounds: int | None) -> tuple[Overlay, int | None]:
-    """Recommended overlay, and the limit of contacts behind the choice."""
+    """Recommended overlay, and the limit of contacts that it keeps; None if only rounds are limited."""
     if rounds is not None:
         validate.integer_at_least(1, rounds=rounds)
     if contacts is None and rounds is not None:

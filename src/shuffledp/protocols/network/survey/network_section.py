@@ -111,7 +111,7 @@ class NetworkSection(LinkKeys, HandIn, GraphKeys, ShufflerSection):
         return {key: value for key, value in super(NetworkSection, self).to_dict().items() if key not in absent}
 
     def within(self, fakes: int) -> Self:
-        """Section of a task with this number of fake senders, who pass reports on too."""
+        """Section as part of a task with this number of fake senders, who pass reports on too."""
         object.__setattr__(placed := replace(self), "fakes", fakes)
         placed._check_auto()
         placed._check_gate()

@@ -150,7 +150,7 @@ def _largest_share(chance: float, exponent: float) -> float:
 
 
 def _distinct(families: list[tuple[ReportLaw, ...]]) -> list[tuple[ReportLaw, ...]]:
-    """Families of laws without duplicates."""
+    """Families of laws, without repeats among the families that hold only one law."""
     kept: list[tuple[ReportLaw, ...]] = []
     for laws in families:
         if not any(len(laws) == len(others) == 1 and _alike(laws[0], others[0]) for others in kept):

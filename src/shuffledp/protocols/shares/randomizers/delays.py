@@ -62,7 +62,7 @@ class LaplaceDelays:
 
     @property
     def imperfection(self) -> float:
-        """Imperfection "gamma" in nats: bound on the log-ratio of a view's chances by an exchange; 0 or more."""
+        """Imperfection "gamma" in nats, 0 or more: bound on a view's change of log-chance if two reports swap."""
         return math.nextafter(2 * self.skew / self.scale, math.inf) if self.skew else 0.0
 
     @property

@@ -77,7 +77,7 @@ def _reach(variance: float) -> int:
 
 @functools.lru_cache(maxsize=16)
 def _thresholds(variance: float) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-    """Distribution function at -reach .. reach - 1 in units of 2^-128, as upper and lower words."""
+    """Distribution function of the number at -reach .. reach - 1, in units of 2^-128, as two words."""
     reach = _reach(variance)
     with localcontext() as context:
         context.prec = _DIGITS

@@ -68,7 +68,7 @@ class Hosts(Described):
         )
 
     def messages_per_buffer(self, num_shares: int) -> int:
-        """Number of messages of each value in one buffer, if a value has ``num_shares``."""
+        """Number of messages of one value in a buffer, if the value is split into ``num_shares`` shares."""
         return num_shares // self.number if self.pours else 1
 
     def told_buffers(self, num_shares: int) -> int:

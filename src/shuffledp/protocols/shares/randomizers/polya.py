@@ -100,7 +100,7 @@ def _poisson(rate: Fraction, shares: Fraction, count: int, source: RandomSource)
 
 @functools.lru_cache(maxsize=64)
 def _table(rate: Fraction, shares: Fraction) -> NDArray[np.uint64]:
-    """Distribution function in units of 2^-64, rounded down, until it is at most one unit below 1."""
+    """Poisson distribution function in units of 2^-64, rounded down, until it is at most one unit below 1."""
     scale, digits = 2**_WORD_BITS, _DIGITS
     while True:
         with localcontext(precise(digits)):

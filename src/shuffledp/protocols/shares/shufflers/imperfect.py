@@ -365,7 +365,7 @@ def imperfect_shuffler(
 
 
 def _checked_offsets(offsets: ArrayLike) -> NDArray[np.float64]:
-    """Times from 0 to 1, as a read-only array."""
+    """Offsets as a read-only array of times from 0 to 1; other values are refused."""
     try:
         times = np.array(offsets, dtype=np.float64)
     except (TypeError, ValueError) as error:

@@ -134,5 +134,5 @@ class CountedBitsSection(RangeOrTwoAnswers, ProtocolSection):
 
     @property
     def targets(self) -> tuple[str, ...]:
-        """Name of the only row."""
+        """Names of the estimates: a single one, for the sum or mean of all values."""
         return ("value",)

@@ -121,7 +121,7 @@ class ProtocolSection(MeanQuestion):
 
     @abstractmethod
     def solved(self, *, num_users: int, imperfection: float, delta: float) -> Mechanism:
-        """Randomizer with parameters from the section, the planned people, their shuffle and delta."""
+        """Randomizer with parameters solved from the section, the number of users, imperfection and delta."""
 
     def analyzer(self, *, level: float, columns: tuple[str, ...]) -> Analyzer[Any]:
         """Analyzer of the sum or mean."""

@@ -57,7 +57,7 @@ class RangeOrTwoAnswers(RangeKeys):
         return () if self.categories is None else (self.categories,)
 
     def targets_of(self, column: str) -> tuple[str, ...]:
-        """Name of the row: the column's name, with the counted answer."""
+        """Name of the estimate's only row: the column, and the counted one of two answers."""
         return (column,) if self.categories is None else (f"{column} = {printable(names_of(self.categories)[1])}",)
 
     def page_fields(self, columns: Sequence[str]) -> list[dict[str, Any]]:

@@ -69,12 +69,12 @@ class SplitAndMixRounds(ShareSums):
         return (shares, rounds, imperfection, oblivious(model), noise, supported)
 
     def bound(self, model: ProtocolModel) -> "_Bound":
-        """Privacy bound for a model of the theorem's shape."""
+        """Privacy bound for a model that meets the hypotheses of `shape`."""
         local = cast(LaplaceShareModel, model.local)
         return _bound(local, model.shuffle.num_honest, cast(float, model.shuffle.imperfection))
 
     def reached(self, least: float) -> str:
-        """Words for the requirement that the least delta is reached, or that rounds mix."""
+        """Words for what the certificate requires: a delta of ``least`` or more, or rounds that mix."""
         if least == 1:
             return "more messages, more people or a better shuffle, as these rounds are not certified to mix"
         return f"a delta of at least {in_digits(least, 'at most')}, which these rounds are certified to reach"

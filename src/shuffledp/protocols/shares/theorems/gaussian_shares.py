@@ -91,12 +91,12 @@ class VectorSums(ShareSums):
         return (shares, _rounds(local, shuffle), known, oblivious(model), enough, wide, size)
 
     def bound(self, model: ProtocolModel) -> "_Bound":
-        """Privacy bound for a model of the theorem's shape."""
+        """Privacy bound for a model that meets the hypotheses of `shape`."""
         local = cast(GaussianShareModel, model.local)
         return _bound(local, model.shuffle.num_honest, cast(float, model.shuffle.imperfection))
 
     def reached(self, least: float) -> str:
-        """Words for the requirement that the least delta is reached."""
+        """Words for what the certificate requires: a delta of ``least`` or more."""
         return f"a delta of at least {least:.4g}, which these rounds are certified to reach"
 
     def stating(self, model: ProtocolModel, guarantee: Guarantee, *, delta: float) -> PrivacyStatement:

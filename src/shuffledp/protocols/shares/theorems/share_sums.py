@@ -52,14 +52,14 @@ class ShareSums(Theorem):
 
     @abstractmethod
     def bound(self, model: ProtocolModel) -> ShareBound:
-        """Privacy bound for a model of the theorem's shape."""
+        """Privacy bound for a model that meets the hypotheses of `shape`."""
 
     @abstractmethod
     def reached(self, least: float) -> str:
-        """Words for the requirement of the certificate, with the ``least`` reachable delta."""
+        """Words for what the certificate requires, given the ``least`` delta that it can reach."""
 
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
-        """Hypotheses on the shape and, if all of them hold, on the certificate for this delta."""
+        """Hypotheses on the model's shape and, if all of them hold, on the certificate for this delta."""
         shape, shuffle = self.shape(model), model.shuffle
         if not all(hypothesis.holds for hypothesis in shape):
             return shape

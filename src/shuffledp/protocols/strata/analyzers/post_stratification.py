@@ -72,7 +72,7 @@ class StratifiedEstimate(Estimate):
 
     @property
     def derived(self) -> tuple[Estimate, ...]:
-        """Derived estimates of the estimate for all people, then the estimates for the regions."""
+        """Estimates derived from the reports of all people, such as quantiles; then the estimates for regions."""
         return (*self.everybody.derived, *([] if self.regions is None else [self.regions]))
 
     def with_targets(self, names: tuple[str, ...]) -> "StratifiedEstimate":

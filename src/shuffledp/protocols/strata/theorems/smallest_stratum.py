@@ -62,7 +62,7 @@ class StrataUpper(Theorem):
         )
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
-        """Best epsilon for the smallest stratum."""
+        """Best bound on epsilon for the smallest stratum, of all theorems that apply."""
         return self._best(model, delta)[0]
 
     def explained(self, model: ProtocolModel, *, delta: float) -> tuple[Guarantee, tuple[str, ...]]:
@@ -72,7 +72,7 @@ class StrataUpper(Theorem):
         return CentralDP(epsilon=epsilon, delta=delta), said
 
     def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
-        """Best delta for the smallest stratum."""
+        """Best bound on delta for the smallest stratum, of all theorems that apply."""
         smallest, says_nothing = _smallest(model), 1.0 if self.kind.promises else 0.0
         found = [each.delta_at(smallest, epsilon=epsilon) for each in self._applying(model, _ANY_DELTA)]
         return float(self._least_or_most([says_nothing, *found]))
@@ -84,7 +84,7 @@ class StrataUpper(Theorem):
         return self._least_or_most([says_nothing, *(each.curve(smallest, epsilons=epsilons) for each in fast)])
 
     def _best(self, model: ProtocolModel, delta: float) -> tuple[float, list[Theorem]]:
-        """Best epsilon for the smallest stratum, and the first theorem that gives it.
+        """Best bound on epsilon for the smallest stratum, and the first theorem that gives it.
 
         Where no theorem applies, the epsilon is the trivial one, and the list is empty.
         """
