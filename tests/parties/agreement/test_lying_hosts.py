@@ -1,6 +1,7 @@
 """Hosts of a sum that agree and then keep their shares back, or answer with what is no message or never ends."""
 
 import asyncio
+from contextlib import closing, suppress
 from datetime import UTC, datetime
 from urllib.parse import urlsplit
 
@@ -14,7 +15,9 @@ from shuffledp.parties.agreement import agreement_courier
 from shuffledp.parties.agreement.agreement_courier import Courier
 from shuffledp.parties.agreement.agreement_steps import Stage
 from shuffledp.parties.service import fetched_release, fetcher
+from shuffledp.parties.service.awaited import Awaited
 from shuffledp.parties.service.collection_at_analyzer import LONGEST_MANIFEST
+from shuffledp.parties.service.forwarder import party_client
 from shuffledp.parties.wire.agreement_messages import LONGEST_STANDING, Handed, Kind, Standing
 from shuffledp.parties.wire.organizer_requests import OrganizerRequest, RequestKind
 
@@ -151,6 +154,44 @@ def test_a_host_that_drips_its_answers_counts_as_away_and_the_others_go_on(monke
         assert [each.stage for each in found] == [None, Stage.OPEN, Stage.OPEN]
 
     run(play, seconds=20)
+
+
+def serving(answer, *, at_once, pause):
+    """A server that sends an answer to everybody, some bytes at once and the others one by one."""
+
+    async def serve(reader, writer):
+        with suppress(ConnectionError), closing(writer):
+            await reader.readuntil(b"\r\n\r\n")
+            for part in (answer[:at_once], *(bytes([each]) for each in answer[at_once:])):
+                writer.write(part)
+                await writer.drain()
+                await asyncio.sleep(pause)
+
+    return asyncio.start_server(serve, "127.0.0.1", 0)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("begins", ["head", "body"])
+def test_a_host_that_drips_over_a_socket_counts_as_away_and_keeps_nobody_waiting(monkeypatch, begins):
+    async def play():
+        standing = Standing(stage=0, reason=0, named=65535, waits_for=b"", message=b"").encode()
+        head = b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n" % len(standing)
+        at_once = 1 if begins == "head" else len(head)
+        dripping = await serving(head + standing, at_once=at_once, pause=0.3)
+        others = [await serving(head + standing, at_once=1 << 10, pause=0) for _ in range(2)]
+        servers = [dripping, *others]
+        given = Sum.new(urls=[f"http://127.0.0.1:{each.sockets[0].getsockname()[1]}" for each in servers])
+        monkeypatch.setattr(agreement_courier, "_SECONDS", 1.0)
+        async with party_client(None, name="ca") as client:
+            found = await Courier(given.collection, given.analyst, client).round()
+        for each in servers:
+            each.close()
+        await asyncio.sleep(1)  # until who drips has heard that nobody listens any more
+        assert [each.stage for each in found] == [None, Stage.OPEN, Stage.OPEN]
+        urls = [each.url for each in given.collection.hosts]
+        assert Awaited.between(urls, found).silent == (urls[0],)
+
+    run(play, seconds=10)
 
 
 @pytest.mark.deep
