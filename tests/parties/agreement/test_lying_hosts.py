@@ -10,9 +10,10 @@ import pytest
 
 from parties.agreement.summing import Sum, hosts_of
 from parties.service.at_work import run
-from shuffledp.core.errors import AgreementError, RemoteProtocolError
+from shuffledp.core.errors import AgreementError, BatchTooSmallError, RemoteProtocolError
 from shuffledp.parties.agreement import agreement_courier
-from shuffledp.parties.agreement.agreement_courier import Courier
+from shuffledp.parties.agreement.agreement_courier import Courier, HostStanding
+from shuffledp.parties.agreement.agreement_rules import Reason, Refusal
 from shuffledp.parties.agreement.agreement_steps import Stage
 from shuffledp.parties.service import fetched_release, fetcher
 from shuffledp.parties.service.awaited import Awaited
@@ -109,6 +110,42 @@ def test_a_host_that_has_destroyed_its_shares_takes_and_signs_nothing_more(tmp_p
             request = OrganizerRequest.by(given.analyst, RequestKind.AGREE, given.collection.id, now, content=content)
             assert not Standing.decode(await hosts.at[0].agree(request.encode())).message
             assert hosts.at[0]._store.rows("SELECT * FROM agreement") == []
+
+    run(play)
+
+
+FROZEN, AWAY = HostStanding(Stage.FROZEN, (2,)), HostStanding()
+GONE = HostStanding(Stage.REFUSED, (), Refusal(Reason.NONE))
+OVER = r"that time is over, and https://host2\.example did not come back"
+
+
+@pytest.mark.parametrize(
+    ("rounds", "is_over", "raised", "why"),
+    [
+        ([[FROZEN, FROZEN, AWAY], [GONE, GONE, AWAY]], True, AgreementError, OVER),
+        ([[FROZEN, FROZEN, AWAY], [GONE, GONE, GONE]], True, AgreementError, OVER),  # it comes back too late
+        ([[FROZEN, FROZEN, AWAY], [FROZEN, FROZEN, AWAY]], True, AgreementError, OVER),
+        ([[GONE, GONE, AWAY]], False, BatchTooSmallError, "too few people answered there"),
+        ([[GONE, GONE, GONE]], True, BatchTooSmallError, "too few people answered there"),
+    ],
+)
+def test_hosts_that_destroy_what_they_had_since_one_did_not_come_back_have_had_no_too_few(
+    monkeypatch, rounds, is_over, raised, why
+):
+    """Mutant: exit code 4 in the place of 8, and no host named, since hosts are asked after their own clock."""
+
+    async def play():
+        given, told = Sum.new(), iter(rounds)
+
+        async def next_round(_):
+            return next(told)
+
+        clock = iter([False] * (len(rounds) - 1) * 2)
+        monkeypatch.setattr(Courier, "round", next_round)
+        monkeypatch.setattr(Courier, "_is_over", lambda _: next(clock, is_over))
+        async with httpx.AsyncClient() as client:
+            with pytest.raises(raised, match=why):
+                await Courier(given.collection, given.analyst, client).carry()
 
     run(play)
 

@@ -89,12 +89,14 @@ class Courier:
                 await at_once(self._close(host) for host, each in enumerate(now) if each.stage is Stage.OPEN)
             if all(each.stage is Stage.AGREED for each in now):
                 return True
-            self._refuse(now)
+            late = self._late(before, now) if self._is_over() else []
+            self._refuse(now, late)
             self._require_possible(now)
-            if datetime.now(UTC) >= instant(fetch_by=self._collection.fetch_by or self._collection.closes):
+            if self._is_over():
+                missing = f"{', '.join(late)} did not come back" if late else "not all did"
                 raise AgreementError(
-                    "all hosts must agree before what they have is destroyed; that time is over, and not all did. "
-                    "Nothing was released."
+                    "all hosts must agree before what they have is destroyed; that time is over, and "
+                    f"{missing}. Nothing was released."
                 )
             if now != before:
                 pauses.begin_anew()
@@ -217,14 +219,28 @@ class Courier:
                 "wait for what it will not say any more. Nothing was released."
             )
 
-    def _refuse(self, standings: Sequence[HostStanding]) -> None:
+    def _is_over(self) -> bool:
+        """Whether hosts destroy by now what they have."""
+        return datetime.now(UTC) >= instant(fetch_by=self._collection.fetch_by or self._collection.closes)
+
+    def _late(self, before: Sequence[HostStanding], now: Sequence[HostStanding]) -> list[str]:
+        """Addresses of hosts that do not answer, or that others waited for before they destroyed what they had."""
+        urls = [each.url for each in self._collection.hosts]
+        if away := [url for url, each in zip(urls, now, strict=True) if each.stage is None]:
+            return away
+        if not any(each.stage in WAITED_FOR for each in before):
+            return []
+        return [url for url, each in zip(urls, before, strict=True) if each.stage in (None, Stage.OPEN)]
+
+    def _refuse(self, standings: Sequence[HostStanding], late: Sequence[str]) -> None:
         """Raise the error of a failed agreement, from the courier's evidence or else the hosts' reasons."""
         urls = [each.url for each in self._collection.hosts]
         own = self._held.refusal
         if own is not None and own.reason is not Reason.TOO_FEW:
             raise AgreementError(f"{in_words(own, urls)} Nothing was released.")
         for url, each in zip(urls, standings, strict=True):
-            if each.refusal is not None:
+            in_time = not late or (each.refusal is not None and each.refusal.reason is not Reason.NONE)
+            if each.refusal is not None and in_time:
                 said = f"{url} releases nothing: {in_words(each.refusal, urls)} Nothing was released."
                 few = each.refusal.reason in (Reason.NONE, Reason.TOO_FEW)
                 raise BatchTooSmallError(said) if few else AgreementError(said)
