@@ -11,7 +11,6 @@ from shuffledp.attacks.findings import Success, check_counting, counted
 from shuffledp.attacks.games import RandomizerAndShuffler, views_at_a_time
 from shuffledp.attacks.likelihood_scores import DIGITS, log_likelihood_of, log_sum_per_view, stacked
 from shuffledp.attacks.place_games import (
-    DISTINCT,
     everybody,
     log_shares,
     looks_even,
@@ -22,7 +21,7 @@ from shuffledp.attacks.place_games import (
 )
 from shuffledp.core import validate
 from shuffledp.core.errors import InvalidParameterError, UnsupportedModelError
-from shuffledp.core.flow import Progress, Shuffler, View
+from shuffledp.core.flow import DISTINCT_LABELS, Progress, Shuffler, View
 from shuffledp.core.local_models import FrequencyModel, LocalModel
 from shuffledp.core.table import Floats
 from shuffledp.randomness.sources import RandomSource, resolve_source
@@ -237,7 +236,7 @@ def _followed(
         person = named or 0
         return person, np.where(np.arange(num_users) == person, 0.0, -np.inf), True
     model = shuffler.model(num_users)
-    if not model.is_uniform and model.labels not in DISTINCT:
+    if not model.is_uniform and model.labels not in DISTINCT_LABELS:
         raise UnsupportedModelError(
             f"answers can be guessed after uniform shuffles, or where each report has a label of its own; got a "
             f"{model.kind!r} shuffle."

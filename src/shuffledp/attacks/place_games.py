@@ -18,14 +18,12 @@ from shuffledp.attacks.likelihood_scores import (
     seen_in,
     view_scores,
 )
-from shuffledp.core.flow import Reports, Shuffler, View
+from shuffledp.core.flow import DISTINCT_LABELS, Reports, Shuffler, View
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.shuffle_models import LabelMeaning
 from shuffledp.core.table import Floats
 from shuffledp.randomizers import KaryRandomizedResponseModel
 from shuffledp.randomness.sources import RandomSource
-
-DISTINCT = (LabelMeaning.SLOT, LabelMeaning.POSITION)  # a different label beside each report
 
 PROBES = 1_000  # shuffles from which the law of one person's place is learned
 _FEW_PROBES = 100  # enough to show a fixed order
@@ -76,7 +74,7 @@ class SlotGame(_PlaceGame):
     @classmethod
     def suits(cls, shuffler: Shuffler, model: ProtocolModel) -> bool:  # noqa: ARG003 (whatever makes the labels)
         """Whether each report has a different label; see `Game.suits`."""
-        return model.shuffle.labels in DISTINCT
+        return model.shuffle.labels in DISTINCT_LABELS
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
