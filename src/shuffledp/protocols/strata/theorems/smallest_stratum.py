@@ -44,7 +44,7 @@ class StrataUpper(Theorem):
         return super().concerns(model) and _is_stratified(model)
 
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
-        """Hypotheses: public and fixed strata, two honest people in each, a bound for the smallest stratum."""
+        """Hypotheses: public, fixed strata of two honest people or more; a bound for the smallest stratum."""
         known, smallest = _is_stratified(model), _smallest(model).num_users
         value = f"shuffler {model.shuffle.kind!r}"
         inside = Hypothesis("uniform-in-strata", "a uniform shuffle inside each stratum", value, known)
