@@ -181,7 +181,7 @@ def test_at_a_terminal_the_sum_is_offered_before_anything_is_made(inside, played
     monkeypatch.setattr("sys.stdin", Terminal(answer))
     done = shuffledp(*asked)
     assert (done.code, (inside / "made").exists()) == (code, code == 0)
-    assert "Best asked as a sum: a mean is known to +-720, in place of +-1,800." in done.out
+    assert "Best asked as a sum: a mean is known to +-750, in place of +-1,800." in done.out
     assert ("nothing was made. For that add --sum --fakes 0 to the command." in done.err) == (code == 2)
     monkeypatch.setattr("sys.stdin", Terminal(""))
     assert shuffledp(*asked[:-1], "other", "--reports").code == 0  # whoever chose is not asked
@@ -191,7 +191,7 @@ def test_a_mean_wage_is_asked_by_one_command_as_a_sum_or_by_reports(inside, play
     asked = ("survey", "new", "What do you earn?", "--number", "0:10000", "--people", 30, "--fakes", 0, "--mix", URL)
     done = shuffledp(*asked, "--sum", "--output", "made")
     assert done.code == 0, done.err
-    assert "epsilon = 2, of a sum: with 30 answers a mean is known to +-720." in done.out
+    assert "epsilon = 2, of a sum: with 30 answers a mean is known to +-750." in done.out
     (column,) = played.collection.task.columns
     assert (column.randomizer.kind, column.randomizer.ends) == ("split-and-mix", (0, 10000))
     by_reports = shuffledp(*asked, "--reports", "--output", "reports").out

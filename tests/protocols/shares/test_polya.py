@@ -223,7 +223,19 @@ def test_rounding_and_noise_of_one_size_have_the_interval_of_their_convolution()
     law = difference_law(rate, 0.8)
     places = np.arange(len(law)) - len(law) // 2
     found = central_interval(rate, 0.8, spread, 0.9)
-    inside = stats.norm.cdf((found + 0.5 - places) / spread**0.5) - stats.norm.cdf(
-        (-found - 0.5 - places) / spread**0.5
-    )
+    inside = stats.norm.cdf((found - places) / spread**0.5) - stats.norm.cdf((-found - places) / spread**0.5)
     assert (law * inside).sum() == pytest.approx(0.9, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("people", "rate"), [(3, 2.0), (4, 2.0), (5, 8 / 3), (8, 2 / 3), (12, 1.0), (20, 0.4), (30, 20 / 6)]
+)
+def test_values_of_few_people_between_two_steps_are_covered_at_the_level(people, rate):
+    """Mutant: an interval of whole steps, which 4 values half a step from the grid leave in one of ten cases."""
+    law = difference_law(rate, 1.0)
+    places = np.arange(len(law)) - len(law) // 2
+    most = central_interval(rate, 1.0, people / 4, 0.95)
+    for part in np.linspace(0, 1, 41):
+        errors = np.arange(people + 1)[:, None] - people * part + places
+        chances = stats.binom.pmf(np.arange(people + 1), people, part)[:, None] * law
+        assert chances[np.abs(errors) <= most + 1e-9].sum() >= 0.95 - 1e-6

@@ -150,7 +150,7 @@ def test_fewer_people_bring_less_noise_and_shorter_intervals():
 def test_intervals_end_where_the_sums_and_means_of_these_people_do(ends):
     randomizer = SplitAndMix(num_users=30, epsilon=1.0, lower=ends[0], upper=ends[1], integer=True, num_shares=4)
     for value in ends:
-        view = UniformShuffler().shuffle(randomizer.randomize([value] * 20))
+        view = UniformShuffler().shuffle(randomizer.randomize([value] * 20, source=SeededSource(2)))
         for statistic, people in (("mean", 1), ("sum", 20)):
             analyzer = SumAnalyzer(statistic=statistic)
             found = analyzer.estimate(analyzer.summarize(view))

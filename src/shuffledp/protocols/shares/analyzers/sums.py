@@ -73,8 +73,9 @@ class SumAnalyzer(TotalAnalyzer):
         1. Unbiased for the people who came, unless the noise wraps around the modulus, which happens with the
            probability that the model states (``wrap_probability``) at most.
         2. ``standard_error`` holds the noise exactly, and the most that rounding can add.
-        3. Intervals are those of the law of the noise, which is not normal, and cover the truth with the probability
-           ``level`` or more: more where rounding adds less than it can, or the noise takes few values.
+        3. Intervals are those of the law of the noise, which is not normal, and of three people or more cover the truth
+           with the probability ``level`` or more: more where rounding adds less than it can, or the noise takes few
+           values. Of two people, whose numbers are rounded to three places, it may be .94 in place of .95.
         4. No estimate is clipped: it may lie outside what the range allows. Intervals are around the possible value
            nearest to it, and end where the range does, for sums at so many times its ends as there are people. So they
            cover no less than intervals that are not cut.

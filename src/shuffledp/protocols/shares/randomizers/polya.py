@@ -241,7 +241,8 @@ def central_interval(rate: float, shape: float, spread: float, level: float) -> 
 
     The law is found from its characteristic function on a grid of integers, or of multiples of some integer if they are
     fine enough for the scale of the noise. Without the normal number, and at a coarse scale, the probability of the
-    interval may exceed the level.
+    interval may exceed the level. With it each integer stands for all that is up to half a unit away, so that the
+    interval is as much wider: rounded values lie on integers that are shifted by a part of one.
     """
     coarse = min(max(rate, _FINEST * math.sqrt(max(shape, 1.0))), max(rate, 1 / 30))
     unit = coarse / rate
@@ -255,4 +256,4 @@ def central_interval(rate: float, shape: float, spread: float, level: float) -> 
     chances = np.fft.irfft(np.exp(log_law), size)[: size // 2]
     chances[1:] *= 2
     within = int(np.searchsorted(np.maximum.accumulate(np.cumsum(chances)), level - 1e-12))
-    return unit * within
+    return unit * (within + 0.5 if spread else within)
