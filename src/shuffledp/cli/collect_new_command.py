@@ -267,7 +267,7 @@ def _write(
 
 
 def _is_ours(file: Path) -> bool:
-    """Whether a file is a collection, its page or the QR code of its link, which may be replaced."""
+    """Whether a file may be replaced: it is a collection, a respondents' page, or the QR code of a link."""
     from shuffledp.parties.client.link_codes import is_link_code
     from shuffledp.parties.client.respondents_page import is_page
     from shuffledp.survey import Collection

@@ -101,7 +101,7 @@ class PassageOptions:
 
     @property
     def fields(self) -> dict[str, Any]:
-        """Fields of the collection."""
+        """Fields of a new collection that these options set."""
         return {
             "transport": self.transport.value,
             **relays_of(self.relay),

@@ -158,7 +158,7 @@ def doctor(
 
 
 def _findings(place: str, ca: Path | None) -> "tuple[Iterable[Finding], Callable[[], Collection] | None]":
-    """Findings about a place, and the way to read its collection, if it has one."""
+    """Findings about an address, a file or a kit, and a function that reads its collection, if it has one."""
     from shuffledp.parties.kit import doctor
     from shuffledp.survey import Collection
     from shuffledp.survey.addresses import check_address

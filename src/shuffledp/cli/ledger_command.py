@@ -185,7 +185,10 @@ def counting(
 
 @contextmanager
 def reserving(ledger: Path | None, population: str = "") -> "Iterator[Callable[[Collection], None]]":
-    """Context for writing a collection's files, whose release a ledger, if given, reserves."""
+    """Context that yields a function to reserve a collection's release in a ledger, if one is given.
+
+    The collection's files are written inside.
+    """
     _require_ledger(ledger, population)
     if ledger is None:
         yield lambda _: None

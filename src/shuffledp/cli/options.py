@@ -151,7 +151,7 @@ def require_extra(extra: str, what: str, packages: Sequence[str]) -> None:
 
 
 class Color(StrEnum):
-    """Choice of colors: if the output is a terminal, always, or never."""
+    """Choice of when output is colored: if it goes to a terminal, always, or never."""
 
     AUTO = "auto"
     ALWAYS = "always"

@@ -116,7 +116,7 @@ class OptionProtocol(ProtocolOptions):
         return said if isinstance(said, int) else None
 
     def share(self, others: str) -> str:
-        """Clause that names the column of the results, and then ``others``; "" if there is only one column."""
+        """Sentence that names the column of the results and ends with ``others``; "" if it is the only column."""
         if self.read is None or len(self.read.columns) == 1:
             return ""
         return f"About column {self._column(self.read).value!r} alone, {others}"

@@ -275,7 +275,7 @@ def _check_page(survey: "SurveyFolder", collection: "Collection", ca: Path | Non
 
 
 def _next(survey: "SurveyFolder", collection: "Collection", found: Mapping[str, Any], ca: Path | None) -> Iterator[str]:
-    """Next steps of a survey, whose state ``found`` is, a sentence each."""
+    """Next steps of a survey in the state ``found``, one sentence for each."""
     from shuffledp.documents.release_document import RELEASE_PAGE
     from shuffledp.parties.service.client import NO_ANSWER
 

@@ -349,7 +349,7 @@ class _Lists(ColumnPart):
         return rows, ragged | unfit, missing
 
     def problems(self) -> tuple[RowProblem, ...]:
-        """Problems: lists of another length, and lists whose numbers do not fit."""
+        """Problems with rows: lists of a wrong length, and lists whose numbers do not fit."""
         return (self._ragged, self._unfit)
 
     def _lengths(self, column: pa.Array) -> NDArray[np.int64]:

@@ -42,7 +42,7 @@ def is_release(folder: Path) -> bool:
 
 
 def _is_part(folder: Path, listed: set[str]) -> bool:
-    """Whether a folder inside a release belongs to a column, or to the listed parts of a view."""
+    """Whether a folder inside a release is a column's release, or holds only listed parts of a view."""
     return is_release(folder) or all(f"{folder.name}/{entry.name}" in listed for entry in folder.iterdir())
 
 

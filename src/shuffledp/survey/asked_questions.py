@@ -101,7 +101,7 @@ class Knowledge:
 
     @property
     def relative(self) -> float:
-        """Half-width divided by the length of one answer's range, to compare questions."""
+        """Half-width of the interval, divided by the length of one answer's range, to compare questions."""
         return self.half_width / self.asked.width
 
 

@@ -64,7 +64,7 @@ class OrderShare:
         return _groups_of(self.orders[0].statement) if self.orders else None
 
     def losses(self, groups_digest: str, largest_group: int) -> tuple[Part, ...] | None:
-        """Parts with the losses about the order inside given groups, as stated or by randomizing; else None."""
+        """Losses about the order inside the given groups, as stated or else by randomizing; None if unknown."""
         if self.groups_digest == groups_digest:
             return self.orders
         if largest_group < 1:
@@ -191,7 +191,7 @@ def _about_releases(together: PrivacyStatement) -> tuple[str, ...]:
 
 
 def composed(shares: Sequence[Share], *, delta: float) -> PrivacyStatement:
-    """Joint loss, at one delta, of shares fixed beforehand; their summed loss if the sum is no larger.
+    """Joint loss of shares fixed beforehand, at one delta, or the sum of their losses if that is no larger.
 
     Args:
         shares: of columns or releases, each shuffled by itself.
@@ -230,7 +230,7 @@ def loss_of(models: Models, delta: float) -> float:
 
 
 def pair_of(statement: PrivacyStatement) -> ProtocolModel:
-    """Protocol known by its epsilon and delta alone: an unshuffled response with a remainder.
+    """Protocol that stands for a statement's epsilon and delta: one unshuffled response with a remainder.
 
     Whatever has this guarantee is post-processing of it (Kairouz, Oh, Viswanath 2015).
     """
@@ -259,7 +259,7 @@ def _remainder(model: ProtocolModel) -> float:
 
 
 def _composable(share: Share, delta: float) -> Models:
-    """Protocols of a share; if one has no bound, a response with the share's epsilon and delta instead."""
+    """Protocols of a share, or one response with its epsilon and delta if a protocol has no bound."""
     try:
         for model in share.models:
             account(model, delta=delta)
@@ -269,7 +269,7 @@ def _composable(share: Share, delta: float) -> Models:
 
 
 def _own_share(label: str, released: Statements, devices: Statements) -> OrderShare:
-    """Losses of one column or release, from statements on its reports and on the order inside groups."""
+    """Losses of one column or release, from statements on what is released and on what devices send."""
     order = order_in(released)
     orders = () if order is None else (Part(label=label, statement=order),)
     return OrderShare(label=label, sent=(Part(label=label, statement=devices[0]),), orders=orders)

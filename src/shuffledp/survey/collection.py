@@ -255,7 +255,7 @@ class Collection(Described):
         return min((float(people) for people in planned if people is not None), default=math.inf)
 
     def promised(self) -> "tuple[PrivacyStatement, ...]":
-        """Guarantees of the smallest batch, for this collection alone; empty if they depend on participants.
+        """Guarantees of the smallest batch for this collection alone; empty if they depend on who takes part.
 
         Where members pass reports on it is of all of them, none of whom is away. More reports than the smallest batch
         never hurt.

@@ -367,7 +367,7 @@ class Column(Described):
         return self.pipeline(shuffler).model(num_users)
 
     def curator(self, protocol: ProtocolModel, stated: PrivacyStatement) -> TrustedCurator | None:
-        """A trusted curator with the guarantee ``stated`` for this column alone; None where people have weights."""
+        """Trusted curator to compare with this column, with the guarantee ``stated``; None if people have weights."""
         return None if self.shuffler.is_weighted else self.randomizer.curator_beside(protocol, stated.guarantee)
 
 

@@ -119,7 +119,10 @@ class EarlierRelease:
         return found._counting_by(written.models)
 
     def _counting_by(self, own: Models | None) -> Self:
-        """Copy that counts losses by protocols or, if these are unknown or too low, by epsilon and delta."""
+        """Copy of the release, with losses counted by protocols or else by epsilon and delta.
+
+        Protocols do not count if any is unknown, or if they lose less than is stated.
+        """
         models = [own, *(each.models for each in self.earlier)]
         released = None if None in models else _by_models(self, [each for each in models if each])
         if released is not None:
@@ -164,7 +167,10 @@ def read_earlier(task: Task, files: Sequence[Path]) -> tuple[EarlierRelease, ...
 
 
 def _by_models(release: EarlierRelease, models: Sequence[Models]) -> tuple[Share, ...] | None:
-    """Share of each release by its protocols; None if the protocols lose less than the statements say."""
+    """Shares of a release and of the releases that it counts in a joint loss, each by its protocols.
+
+    None if the loss of the protocols is unknown, or smaller than the statements say.
+    """
     whole = Part(label=release.label, statement=release.headline)
     first, *others = release.headline.parts if len(models) > 1 and release.headline.parts else (whole,)
     parts = [replace(first, label=release.label), *others]
@@ -177,7 +183,10 @@ def _by_models(release: EarlierRelease, models: Sequence[Models]) -> tuple[Share
 
 
 def _borne_out(part: Part, models: Models) -> Share | None:
-    """Share of a part at its protocols' loss; None if this loss is unknown or below the stated loss."""
+    """Share of a part in a joint loss, stated with the loss of its protocols.
+
+    None if their loss is unknown, or below the stated loss.
+    """
     statement, claim = part.statement, part.statement.guarantee
     if not isinstance(claim, CentralDP) or not statement.kind.promises:
         return None

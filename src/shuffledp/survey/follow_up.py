@@ -32,12 +32,12 @@ class Block(Protocol):
 
     @property
     def randomizer(self) -> Question:
-        """Table ``[randomizer]`` of the question, which is read as a value of the question's type."""
+        """Question of the block, with its randomizer, as read from the task file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FollowUp(Section):
-    """Condition of a question: a certain answer to an earlier question, which is kept here with its randomizer.
+    """Condition on which a question is asked: a certain answer to an earlier question.
 
     Args:
         column: private column of the earlier question.
@@ -77,7 +77,7 @@ class FollowUp(Section):
         return super(FollowUp, cls).from_dict(with_question(cls.title, data))
 
     def to_dict(self) -> dict[str, Any]:
-        """Keys of the earlier question as in its block, with the answer."""
+        """Keys of the condition: those of the earlier question as in its block, and the required answer."""
         return as_written(super(FollowUp, self).to_dict(), self.randomizer)
 
     @classmethod
@@ -121,7 +121,10 @@ class FollowUp(Section):
         return self.randomizer.gave(values, self.place)
 
     def check(self, column: "Column") -> None:
-        """Refuse a single column, dropped missing answers, and a shuffle that estimates by place or weight."""
+        """Refuse a column that cannot have a condition.
+
+        A single column, dropped missing answers, and a shuffle that estimates by place or weight are refused.
+        """
         if column.part_of is None:
             raise InvalidParameterError(
                 "after must stand in a [[value]] block, below that of an earlier question; got one about "

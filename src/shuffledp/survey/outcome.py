@@ -62,7 +62,7 @@ class ColumnStage(WrittenResult):
     files: dict[str, str] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
-        """Counts and files."""
+        """Counts of the column, and names and digests of its files."""
         return {"num_reports": self.num_reports, "flow": self.flow.to_dict(), "files": dict(self.files)}
 
 
@@ -334,7 +334,7 @@ def _written(task: Task | Column) -> dict[str, Any]:
 
 
 def _counts(num_reports: int, flow: DataFlow, model: ProtocolModel) -> dict[str, Any]:
-    """Keys with the counts and the protocol of a column."""
+    """Counts and protocol of a column, as keys of a JSON object."""
     return {"num_reports": num_reports, "flow": flow.to_dict(), "model": model.to_dict()}
 
 
@@ -357,11 +357,11 @@ def _counted(earlier: Iterable[EarlierRelease]) -> list[dict[str, Any]]:
 
 
 def _compared(columns: Iterable[ColumnOutcome]) -> dict[str, Any]:
-    """Key of a release whose task asks for comparisons."""
+    """Key ``comparisons`` of a release, as a dictionary; empty if the task asks for no comparisons."""
     found = [each.comparisons.to_dict() for each in columns if each.comparisons is not None]
     return {"comparisons": found} if found else {}
 
 
 def _in_ledger(mark: LedgerMark | None) -> dict[str, Any]:
-    """Key of a release that a privacy ledger counts; none without a ledger."""
+    """Key ``ledger`` of a release, as a dictionary; empty if no privacy ledger counts the release."""
     return {} if mark is None else {"ledger": mark.to_dict()}

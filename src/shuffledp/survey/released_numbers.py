@@ -48,7 +48,7 @@ class SeparatePlaces(Estimate):
         return np.zeros(len(first)), np.zeros(len(first))
 
     def knows_pairs(self, rows: Any, *, population: bool) -> bool:
-        """Whether the rows are about one target, so that all of them are about different places."""
+        """Whether the rows are about one target, and so about different places."""
         del population
         return len({self.target[row] for row in rows}) == 1
 
@@ -216,7 +216,7 @@ def _estimate(
 
 
 def _typed(estimate: Estimate, tables: Mapping[str, Estimate], analyzer: Any, model: ProtocolModel) -> Estimate:
-    """Estimate of the analyzer's kind, which knows how the errors of its rows are correlated."""
+    """Estimate in the class that the analyzer uses, which knows how the errors of its rows are correlated."""
     own, local, shuffle = _own(estimate), model.local, model.shuffle
     if isinstance(analyzer, TickAnalyzer) and isinstance(local, TicksModel):
         return TickEstimate(**own, model=local)

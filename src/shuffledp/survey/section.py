@@ -40,7 +40,7 @@ class Section(Described):
 
     @classmethod
     def for_kind(cls, kind: str, further: Iterable[inspect.Parameter], **facts: Any) -> type[Self]:
-        """Subclass of this section for one kind of a registry, whose further keyword arguments become keys."""
+        """Subclass of this section for one kind of a registry, with a key for each parameter in ``further``."""
         name = "".join(part.capitalize() for part in kind.split("-"))
         required = inspect.Parameter.empty
         keys = [(each, field() if each.default is required else field(default=each.default)) for each in further]
@@ -98,7 +98,7 @@ def joint_name(columns: Sequence[str]) -> str:
 
 
 def as_columns(table: dict[str, Any], key: str) -> dict[str, Any]:
-    """Table with only one of two keys, ``columns`` or ``key``, the inverse of `named_jointly`."""
+    """Table with either ``columns`` or ``key``, whichever is in use; the inverse of `named_jointly`."""
     left_out = key if table["columns"] else "columns"
     return {name: value for name, value in table.items() if name != left_out}
 

@@ -26,7 +26,7 @@ class ShuffleResult:
 
     @property
     def further_columns(self) -> tuple[str, ...]:
-        """Names of further columns of the estimates by region or place, in the order of the file."""
+        """Names of the columns that estimates by region or place have besides the usual ones, in file order."""
         return () if self.regions is None else ("where",)
 
     @property

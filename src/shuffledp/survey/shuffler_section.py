@@ -84,7 +84,7 @@ class ShufflerSection(Section):
 
     @classmethod
     def _member(cls, tag: Any) -> type[Self]:
-        """The section of one kind; sections of other kinds are not generated."""
+        """Class of the section of one kind, which alone is generated."""
         known = section_of(tag) if isinstance(tag, str) and tag in TASK_KINDS else None
         return known if known is not None and issubclass(known, cls) else cast(type[Self], super()._member(tag))
 
@@ -125,7 +125,7 @@ class ShufflerSection(Section):
         return analyzer
 
     def divided(self, column: "Column", whole: View, estimate: Estimate) -> tuple[Estimate, ShuffleResult | None]:
-        """Estimate for all people, and the result that the shuffle adds, from the estimate of a whole view."""
+        """Estimate for all people, and the result that the shuffle adds, both from the estimate of a whole view."""
         del column, whole
         return estimate, None
 
@@ -291,7 +291,7 @@ class PlainSection(ShufflerSection):
         self.shuffler()
 
     def shuffler(self, grouping: object = None) -> Shuffler:
-        """The shuffler made from the keys."""
+        """The shuffler made from the keys of the table."""
         del grouping
         return TASK_KINDS[self.kind].make(**self.keywords)
 
@@ -328,7 +328,7 @@ _NUMBERS, _LISTS = ArrayLike | None, tuple[float, ...] | None  # arrays of numbe
 
 @cache
 def section_of(kind: str) -> type[ShufflerSection]:
-    """The section of one kind, with the keys of its base and the further parameters of its shuffler."""
+    """Class of the section of one kind; its keys are its base's, and the shuffler's other parameters."""
     row = TASK_KINDS[kind]
     base: type[ShufflerSection] = PlainSection if row.section is None else row.section()
     if "kind" in vars(base):

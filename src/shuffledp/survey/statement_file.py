@@ -165,7 +165,7 @@ class StatementFile:
 
     @property
     def tells_models(self) -> bool:
-        """Whether the file contains the protocols of all its losses; False for a file about one of a task's columns."""
+        """Whether the file has the protocols behind all its losses; False if it is about one column of several."""
         told = bool(self.columns) and self.data["task"].get("part_of") is None
         return told and all("model" in each for each in self._by_column)
 

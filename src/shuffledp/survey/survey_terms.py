@@ -142,7 +142,7 @@ class SurveyTerms:
         return self._written(sums=self.sums, fakes=self.fakes)
 
     def _written(self, *, sums: bool, fakes: int | None) -> str:
-        """Task of the survey as TOML, by sums or by reports, with ``fakes`` of the answers made up."""
+        """Task of the survey as TOML, by sums or by reports; it allows for ``fakes`` made-up answers."""
         head = [
             f"name = {_toml(self.name)}",
             *([] if self.language is None else [f"language = {_toml(self.language)}"]),

@@ -73,7 +73,7 @@ class ValueSection(Section):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Blocks(Described):
-    """Private columns as different ``[[value]]`` blocks of a task file; other keys are as in `Column`."""
+    """Content of a task file with a ``[[value]]`` block for each private column; other keys as in `Column`."""
 
     title: ClassVar[str] = "the task"
     further: ClassVar[tuple[str, ...]] = KEYS
@@ -238,7 +238,7 @@ class Task:
 
     @property
     def release(self) -> ReleaseSection:
-        """The parameters of each column's release, and when nothing may be released."""
+        """Parameters of each column's release, among them the smallest batch that may be released."""
         return self.written.release
 
     @property
@@ -270,7 +270,7 @@ class Task:
 
     @property
     def folders(self) -> tuple[str, ...]:
-        """Folder names of the columns, distinct in any letter case; "" without blocks.
+        """Folder name of each column, all different even in lower case; only "" for a task without blocks.
 
         They consist of letters, digits, ``-`` and ``_``.
         """

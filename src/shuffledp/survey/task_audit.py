@@ -94,7 +94,7 @@ class ColumnAudit:
 
     @property
     def weak(self) -> int:
-        """Number of consistent claims that this number of trials could hardly have refuted."""
+        """Number of claims called consistent after too few trials: even a much too small claim could pass."""
         return self.report.weak + sum(bool(each.weak) for each in self._others)
 
     @property
@@ -138,7 +138,7 @@ class TaskAudit(Shown):
 
     @property
     def weak(self) -> int:
-        """Number of consistent claims that this number of trials could hardly have refuted."""
+        """Number of claims called consistent after too few trials: even a much too small claim could pass."""
         return sum(column.weak for column in self.columns)
 
     @property
@@ -194,7 +194,7 @@ class TaskAudit(Shown):
 
     @property
     def not_audited(self) -> tuple[str, ...]:
-        """Further statements of a release, each with the reason why no attack tests it."""
+        """Sentences on what is stated about several columns or releases together, which no attack tests."""
         return tuple(
             f"What is stated of {what} together is not audited: attacks look at one column of one release."
             for what, there in (

@@ -25,7 +25,7 @@ _LEAST_BATCH, _OF_REGION, _REGIONS, _DELTA_DIGITS = 2, 100, 10, 6
 
 
 def titles() -> dict[str, str]:
-    """Kinds of first task file, each with the start of its tasks' names; questions come first."""
+    """First words of a first task's name, for each kind of first task; kinds of questions come first."""
     questions = map(question_type, QUESTIONS)
     of_questions = {each.init_kind: each.init_title for each in questions if each.init_kind}
     return of_questions | {kind: first.title for kind, first in _by_shuffle().items()}
@@ -76,7 +76,7 @@ def form_of(kind: str, *, many_numbers: bool = False) -> str:
 
 
 def lists_options(form: str) -> bool:
-    """Whether a task of this form lists options to tick beside its table.
+    """Whether a first task of this form lists options to tick, outside the question's own table.
 
     Example:
         >>> lists_options("multi-select"), lists_options("category")
@@ -129,12 +129,12 @@ class FirstQuestion:
 
     @property
     def has_options(self) -> bool:
-        """Whether the question's answers are options to tick, which stand beside its table."""
+        """Whether the question has a list of options to tick, outside the question's own table."""
         return lists_options(self.form)
 
     @property
     def of_lists(self) -> bool:
-        """Whether the question is a sum of lists, whose largest length is not read from answers."""
+        """Whether the question is a sum of lists; their largest length is not read from a table of answers."""
         return self.form == _SUM_OF_SHARES and first_sums()[self.protocol].of_lists
 
     @property
@@ -143,7 +143,7 @@ class FirstQuestion:
         return RANGE in self.table()
 
     def named(self, key: str) -> str:
-        """Lines beside the question's table, and the line that names its one or two columns."""
+        """Line that names the question's one or two columns, and the lines that stand outside its table."""
         head = "" if self.form == _SUM_OF_SHARES else question_type(self.form).head
         if self.has_options:
             (options,) = self.categories or (_OPTIONS,)

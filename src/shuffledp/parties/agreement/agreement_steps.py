@@ -109,7 +109,7 @@ class AgreementState:
         return [host for host in rules.hosts if (kind, host) not in self.messages]
 
     def shown(self, kind: Kind, rules: AgreementRules) -> Agreeing | None:
-        """Host's own message of a kind, or None while other hosts may not have it.
+        """Host's own message of a kind; None if it has none, or while other hosts may not see it.
 
         No reveal is shown before all hosts have committed themselves.
         """
@@ -122,7 +122,7 @@ class AgreementState:
         return tuple(each for each in found if isinstance(each, Commitment))
 
     def judged(self, rules: AgreementRules) -> Refusal | list[bytes]:
-        """Digests of the complete sets by the reveals of all hosts, or the refusal.
+        """Digests of the sets that all hosts have revealed, or else the refusal that the rules demand.
 
         Raises:
             LocalProtocolError: if the party does not hold all reveals.

@@ -102,6 +102,6 @@ class PageWords:
         }
 
     def written(self, number: str) -> str:
-        """Number in English spelling, respelled with this language's marks."""
+        """Number with this language's decimal and thousands marks, from its English spelling."""
         marks = self.table["numbers"]
         return number.translate({ord("."): marks["decimal"], ord(","): marks["thousands"]})

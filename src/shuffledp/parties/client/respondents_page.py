@@ -158,12 +158,12 @@ def _data(draft: Collection, words: PageWords) -> dict[str, Any]:
 
 
 def _stands_out(needed: Trust) -> bool:
-    """Whether trust is a danger that the top of the page does not mention yet."""
+    """Whether a condition of trust is a danger that the top of the page does not mention."""
     return needed.is_danger and needed not in _SAID_FIRST
 
 
 def _script_words(draft: Collection, words: PageWords) -> Mapping[str, Any]:
-    """Words of the script; some differ in a local network, where nothing is sealed."""
+    """Words that the page's script uses; some differ in a local network, where nothing is sealed."""
     script = words.table["script"]
     return {**script, "said": {**script["said"], **words.table["local"]}} if draft.local else script
 

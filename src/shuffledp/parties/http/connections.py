@@ -111,7 +111,7 @@ class Connection(asyncio.Protocol, ABC):
             self._goes_on()
 
     def _goes_on(self) -> None:
-        """Stop waiting for the client during a request, unless an earlier answer is unread."""
+        """End the wait for the client if its request is complete; without effect while an answer is unread."""
         if self.flow.write_paused:
             return
         self.has_head = True
@@ -203,7 +203,7 @@ class Connections:
 
 
 def when_trusted(scope: Scope) -> Callable[[], object]:
-    """Function to call once a request's sender is known to be a party, to keep the connection."""
+    """Function that keeps a request's connection, to be called once the sender is known to be a party."""
     known: Callable[[], object] = scope.get("extensions", {}).get(_TRUSTED, {}).get("known", lambda: None)
     return known
 

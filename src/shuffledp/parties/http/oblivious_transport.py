@@ -56,7 +56,7 @@ class ObliviousTransport(httpx.BaseTransport):
         return self._through(last, inside)[1]
 
     def _through(self, relay: str, inside: bytes) -> tuple[bool, httpx.Response]:
-        """Whether the gateway sealed the answer that came through one relay, and the answer in the clear."""
+        """Whether the answer through one relay was sealed by the gateway, and the answer, opened if so."""
         *others, last = self._keys.configs_at(self._clock())
         for config in (*others, last):
             body, exchange = encapsulate(config, inside)

@@ -111,7 +111,7 @@ def _spent(
 
 
 def _has_room(collection: Collection, client: httpx.Client, folder: Path) -> bool:
-    """Whether the promise of the smallest batch still holds if one counted person is a test report."""
+    """Whether a test report may be sent now without weakening the promise of the smallest batch."""
     people = collection.task.people
     if collection.demonstration or people.unvouched or _sent_before(collection, folder) < people.fakes:
         return True

@@ -215,7 +215,7 @@ async def _asked(request: Request, most: int) -> bytes:
 
 
 class _PassedResponse(Response):
-    """Response by another application."""
+    """Response to a request that is passed on to another application."""
 
     def __init__(self, app: ASGIApp) -> None:
         super().__init__()

@@ -110,7 +110,7 @@ class StoredRegistration:
         return len(_content(self.folder / _ASKED) or b"")
 
     def write_asked(self) -> None:
-        """Count one more time that the organizer receives the list of absent people."""
+        """Count on the disk that the organizer receives the list of absent people once more."""
         write(self.folder / _ASKED, b"." * (self.asked() + 1))
 
     def results(self) -> list[OrganizerRequest]:

@@ -105,7 +105,7 @@ class SurveyFolder:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """Setting of a survey: makes its collection, places its page, and acts when its folder is complete.
+    """Setting of a survey: functions that make its collection, place its page, and take the last steps.
 
     Args:
         collection: makes the collection from its task, the analyst's public key and the folder.

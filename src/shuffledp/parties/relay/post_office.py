@@ -110,7 +110,10 @@ class PostOffice:
         return is_kept
 
     def _in(self, record: bytes) -> set[int]:
-        """Members present by a record; letters that come while the record is written do not count."""
+        """Members that a stage's record has as present.
+
+        Letters that come while the record is written do not count.
+        """
         return {each for each in range(self.terms.num_users) if is_in(record, each)}
 
     async def record(self, stage: int) -> bytes | None:

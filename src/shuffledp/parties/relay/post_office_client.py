@@ -28,7 +28,7 @@ from shuffledp.parties.wire.keys import in_text
 
 
 class Connection(Protocol):
-    """Connection that answers requests, one at a time."""
+    """Connection to a service, which answers requests one at a time."""
 
     def answer(self, method: str, path: str, body: bytes) -> tuple[int, bytes]:
         """Status and content of the answer to a request.

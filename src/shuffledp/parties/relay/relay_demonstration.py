@@ -254,7 +254,7 @@ def _task(people: int, rounds: int | None, degree: int | None, *, onion: bool, a
 
 
 def _behind_gate(people: int, away: int, cycle: int) -> dict[str, Any]:
-    """Task's keys for rounds and gate, so that the gate most likely opens for the remaining members."""
+    """Keys ``rounds`` and ``gate`` of a task whose gate most likely opens though ``away`` members leave."""
     if not 0 < 2 * away < people:
         raise validate.invalid("0, or fewer than half of the members, who could not agree on anything", away=away)
     local = KaryRandomizedResponse(epsilon0=_EPSILON0, domain_size=2).model

@@ -69,7 +69,7 @@ class RelayTerms:
 
     @cached_property
     def contacts_of_all(self) -> Contacts:
-        """Contacts of all members: the overlay of the walk, or its graph in a tuple."""
+        """Contacts of all members: the overlay of the walk, or a tuple that holds only its graph."""
         return cast(Contacts, self.section.of_people(cast(BoundDirectory, self.collection.directory).people))
 
     @property
@@ -80,13 +80,13 @@ class RelayTerms:
 
     @property
     def num_rounds(self) -> int:
-        """Number of rounds; by default, an overlay has one cycle."""
+        """Number of rounds of the walk; for ``rounds = "auto"``, one cycle of its overlay."""
         rounds = self.section.rounds
         return int(rounds) if not isinstance(rounds, str) else cast(Overlay, self.ways).num_rounds
 
     @cached_property
     def rounds(self) -> tuple[Round, ...]:
-        """Rounds of the walk: for each round its graph, or the overlay's round."""
+        """Rounds of the walk: a graph for each round, or the rounds of the overlay."""
         return tuple(graphs_of_rounds(self.ways, self.num_rounds))
 
     @cached_property

@@ -94,7 +94,7 @@ class BatchStore(Database):
         return True
 
     def complete(self, collection_id: bytes, num_columns: int) -> list[list[Received]]:
-        """Batches of each number whose columns have all come and are not done; one list per number, in order."""
+        """Batches of all columns for each number, in order, if all have come and none is done."""
         whole = "SELECT number FROM batches WHERE collection = ? AND NOT done GROUP BY number HAVING count(*) = ?"
         rows = self.run(
             f"SELECT number, batch, manifest FROM batches WHERE collection = ? AND NOT done AND number IN ({whole}) "  # noqa: S608  ours

@@ -201,7 +201,10 @@ def check_own(metrics: str | None) -> None:
 
 
 def _keys_of(kind: type[Key], files: Sequence[str], refusal: str, role: Role = Role.ANALYZER) -> list[Key]:
-    """Keys in files, one or more; another party's key is refused with the error ``refusal``."""
+    """Private keys of one kind, read from one or more files; another party's key is refused.
+
+    ``refusal`` is the text of the error.
+    """
     keys = [key for key in (read_key(Path(file), role) for file in files) if isinstance(key, kind)]
     if not keys or len(keys) != len(files):
         raise InvalidParameterError(refusal)

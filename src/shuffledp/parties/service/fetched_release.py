@@ -181,7 +181,7 @@ async def _fetched(
     waiting: Callable[[FetchOutcome | None], None],
     until: datetime | None = None,
 ) -> FetchOutcome:
-    """Outcome of the last request: the end, or an early stop without a batch.
+    """Outcome of the last request for a batch: the collection's end, or no batch at an early stop.
 
     It stops early with ``once``, or after the time ``until``. Before each request ``waiting`` is told the outcome of
     the one before, None where nobody answered, at first as after a batch.
@@ -246,7 +246,7 @@ async def _acknowledge(fetcher: Fetcher) -> None:
 
 
 def _told(collection: Collection, folder: Path) -> dict[Path, Mapping[str, Any]]:
-    """Statements about a collection by folder, also statements about reports without a release."""
+    """Contents of the collection's ``statement.json`` files by folder, also where nothing was released."""
     found = {each: statement_in(each, collection) for each in release_folders(folder, collection)}
     return {each: said for each, said in found.items() if said is not None}
 

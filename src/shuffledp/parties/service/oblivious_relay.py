@@ -107,7 +107,7 @@ def relay_app(config: RelayConfig, client: httpx.AsyncClient, *, log: EventLog) 
 
 
 def _heard(problem: Problem) -> Response:
-    """Response with a refusal that pages of any origin may read."""
+    """Response that refuses a request, readable by pages of any origin."""
     response = problem.response()
     response.headers.update(_HEARD)
     return response

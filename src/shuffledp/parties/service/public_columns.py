@@ -74,7 +74,7 @@ def is_sound(column: Column, extensions: Sequence[Extension]) -> bool:
 
 
 def public_table(column: Column, extensions: Sequence[Sequence[Extension]]) -> Table | None:
-    """Public columns of each place, from its extensions; None if the shuffler keeps no columns.
+    """Table of public columns with a row for each place of a batch; None if the shuffler keeps no columns.
 
     Raises:
         MalformedMessageError: if an extension is absent, or holds no public columns that can make groups.

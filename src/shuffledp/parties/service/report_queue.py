@@ -23,7 +23,7 @@ _REST = 10  # or this multiple of the time of the last tidying, if many long rep
 
 
 class ReportQueue(GroupCommit[Sequence[Row], ReportError | Count]):
-    """Queue from many requests of one event loop to the store of one collection.
+    """Queue of submissions that many requests of one event loop store in one collection's store.
 
     Args:
         store: store, used only by this queue.

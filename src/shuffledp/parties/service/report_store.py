@@ -46,9 +46,9 @@ class Draw(Protocol):
     def __call__(
         self, pool: int, count: int, size: int, extensions: Callable[[], list[bytes]]
     ) -> tuple[Integers, Integers]:
-        """Indices of waiting reports that leave, ``size`` for extensions and ``size`` for ciphertexts.
+        """Indices of waiting reports: of those whose extensions leave, and of those whose ciphertexts leave.
 
-        All indices are below ``count``.
+        Both arrays have ``size`` indices below ``count``, in the order of leaving.
 
         ``extensions`` reads the extensions of all waiting reports, for an order that depends on them.
         """
@@ -208,7 +208,7 @@ class ReportStore(Database):
         }
 
     def _found(self, select: str, names: Sequence[bytes], *first: int) -> set[bytes]:
-        """Given names that an SQL statement finds in its table."""
+        """Names, among those given, that an SQL statement finds in its table."""
         found: set[bytes] = set()
         for start in range(0, len(names), _NAMES_AT_ONCE):
             some = names[start : start + _NAMES_AT_ONCE]
@@ -377,7 +377,7 @@ class ReportStore(Database):
         self.tidy()
 
     def tidy(self) -> None:
-        """Remove the log, which reveals the order of writes; a rewrite also hides the order inside a page."""
+        """Remove traces of the order in which reports were written: in the log and, by a rewrite, in pages."""
         if not self._is_tidy and self.waiting <= _MOST_WRITTEN_ANEW:
             self.run("VACUUM")
             self._is_tidy = True

@@ -22,7 +22,7 @@ _TYPE_AND_LENGTH = Struct(">HH")  # before the data of an extension
 
 @dataclass(frozen=True, slots=True)
 class _ReportLayout:
-    """Bytes that every report of a column has in the same places."""
+    """Layout of a column's sealed reports under one key: fixed bytes, and the places of all other parts."""
 
     shape: Shape
     before: bytes  # id of the key and length of the encapsulated secret

@@ -68,7 +68,7 @@ class Database:
         self.check_tables(self.tables)
 
     def check_known(self, statements: Iterable[str]) -> None:
-        """Refuse a file with tables that these statements do not make, such as a later version's file.
+        """Refuse a database with tables that these SQL statements do not make, as in a later version's file.
 
         Raises:
             LocalProtocolError: if there is one; an earlier version would pass over what it holds.
@@ -86,7 +86,7 @@ class Database:
                 )
 
     def check_tables(self, statements: Iterable[str]) -> None:
-        """Refuse a file whose tables have other columns than these statements make.
+        """Refuse a database in which tables of these SQL statements are missing or have other columns.
 
         Raises:
             LocalProtocolError: if a table is missing or has other columns.

@@ -26,7 +26,7 @@ class StoreThread(ThreadPoolExecutor):
 
 
 class GroupCommit(Generic[Item, Outcome]):
-    """Queue from many requests of one event loop to one store.
+    """Queue of items that many requests of one event loop store in one store, group after group.
 
     Args:
         thread: thread of the store.

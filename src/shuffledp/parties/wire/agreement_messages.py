@@ -210,7 +210,7 @@ class Standing(Message):
     message: Annotated[bytes, Opaque(3)]
 
     def check(self) -> None:
-        """Refuse an odd number of bytes."""
+        """Refuse ``waits_for`` with an odd number of bytes, since the number of each host takes two."""
         if len(self.waits_for) % 2:
             raise invalid("numbers of two bytes each", waits_for=f"{len(self.waits_for)} bytes")
 

@@ -126,7 +126,7 @@ class LedgerTerms(Described):
 
 
 class LedgerEvent(Described):
-    """Base of a ledger's further lines, each about the entry ``id`` and written at a time in UTC."""
+    """Base of a ledger's lines after its terms, each about the entry ``id`` and written at a time in UTC."""
 
     __slots__ = ()
     tag_key = "event"

@@ -88,7 +88,7 @@ class ColumnPlan:
 
     @property
     def _compared(self) -> dict[str, Any]:
-        """Key of a plan whose task asks for comparisons."""
+        """Key ``least_differences`` of a plan, as a dictionary; empty if the task asks for no comparisons."""
         found = [each.to_dict() for each in self.least_differences]
         return {"least_differences": found} if found else {}
 

@@ -276,7 +276,7 @@ def _loss(columns: tuple[Column, ...], num_users: int, num_weeks: int) -> float:
 
 
 def _errors(column: Column, num_users: int, num_weeks: int, once: Column | None) -> WeeklyErrors:
-    """Weekly errors of one column, with the errors of asking only ``once``."""
+    """Weekly errors of one column, and errors of ``once``, the column in a single release, if given."""
     week = _error(column, num_users)
     local = column.randomizer.randomizer().model
     return WeeklyErrors(

@@ -52,7 +52,7 @@ class NumberInBins(RangeKeys, CategoryQuestion):
         self.require_known_sums()
 
     def to_dict(self) -> dict[str, Any]:
-        """Keys of the table; keys that define the bins are there only if given."""
+        """Keys of the question's table; of the keys that define the bins, only those that are given."""
         table = super(NumberInBins, self).to_dict()
         return {key: value for key, value in table.items() if value is not None}
 

@@ -142,7 +142,7 @@ class MultiSelect(Question):
 
     @property
     def targets(self) -> tuple[str, ...]:
-        """Options, including further options for people who did not answer or were not asked."""
+        """Names of the estimates: options, and entries for people who did not answer or were not asked."""
         return (*self.options, *[MISSING_CATEGORY] * self.missing_category, *[NOT_ASKED] * self.follow_up)
 
     @property
@@ -194,7 +194,7 @@ class MultiSelect(Question):
         return None if alone else compared_ways(protocol, delta, self.local_at_most)
 
     def alternatives(self) -> dict[str, type[Question]]:
-        """No other randomizers: `plan` compares other ways at the same central loss."""
+        """No other randomizers, since `plan` compares other ways of asking at the same central loss."""
         return {}
 
     def typed_answers(self, columns: Sequence[str]) -> tuple[tuple[object, ...], ...]:
@@ -219,7 +219,7 @@ class MultiSelect(Question):
         return {"epsilon0": epsilon0, "options": options, "at_most": min(int(numbers["ticks"]), len(options))}
 
     def named(self, reports: "pa.Table") -> "pa.Table":
-        """Reports as a file holds them: options, or whole sets of them, by name."""
+        """Reports as a file holds them: with the names of options, or of whole sets of options."""
         if self.kind == ALL_SETS:
             return with_names(reports, self.set_names)
         return with_names(reports, self.targets, column="option")
@@ -250,7 +250,9 @@ class MultiSelect(Question):
 
 
 def usual_way(data: Mapping[str, Any]) -> str:
-    """Default kind of section: all sets for pairs, one option if columns lose too much, else columns.
+    """Default kind of the question: all sets for pairs of options, otherwise columns or one option.
+
+    One option is chosen if columns would lose more than ``local_at_most``.
 
     Example:
         >>> asked = {"options": ["a", "b", "c"], "at_most": 3, "epsilon0": 2.0}

@@ -78,7 +78,7 @@ class OpenAnswer(Question):
         return self.text_code.num_bits
 
     def randomizer(self) -> MaskedPrefixes:
-        """The randomizer, which takes codes in chunks."""
+        """Randomizer whose input is the code of each text, split into chunks."""
         return cast(MaskedPrefixes, super(OpenAnswer, self).randomizer())
 
     @property

@@ -130,7 +130,7 @@ class Question(Section):
         return expected_error(self.randomizer().model, num_users)
 
     def local_errors(self, num_users: int) -> dict[str, float]:
-        """Standard errors of purely local randomizers, by kind; empty if the task uses such a randomizer."""
+        """Standard errors of local randomizers to compare with, by kind; empty if the task uses one itself."""
         del num_users
         return {}
 
@@ -213,11 +213,11 @@ class Question(Section):
             )
 
     def curator_beside(self, protocol: ProtocolModel, stated: Guarantee) -> TrustedCurator | None:
-        """A trusted curator with the guarantee ``stated`` for a protocol; None without a finite loss."""
+        """Trusted curator to compare with a protocol, with the guarantee ``stated``; None without a finite loss."""
         return curator_beside(protocol, stated)
 
     def plan(self, protocol: ProtocolModel, *, delta: float, alone: bool) -> FamilyPlan | None:
-        """The question's part of a task's plan, or None; ``alone`` leaves out other ways to ask."""
+        """Plan that the question adds to a task's plan, or None; ``alone`` leaves out other ways to ask."""
         del protocol, delta, alone
         return None
 
@@ -266,7 +266,7 @@ class Question(Section):
 
     @classmethod
     def planned(cls, epsilon0: float, numbers: Mapping[str, float]) -> dict[str, Any]:
-        """Keys of the table for the numbers set in the planner, by the names of the `controls`."""
+        """Keys of the question's table in the planner: ``epsilon0``, and the numbers set by its `controls`."""
         known = {field.name for field in fields(cast(Any, cls))}
         return {"epsilon0": epsilon0, **{name: numbers[name] for name in cls.controls if name in known}}
 
@@ -388,7 +388,7 @@ _MADE: dict[tuple[type[Question], str, type[Mechanism]], type[Question]] = {}  #
 
 
 def section_of(family: type[Any], kind: str, mechanism: type[Mechanism]) -> type[Any]:
-    """The section of one kind, with the keys of its question and the further parameters of its randomizer."""
+    """Class of the section of one kind; its keys are the question's, and the randomizer's other parameters."""
     if (family, kind, mechanism) not in _MADE:
         known = {each.name for each in fields(cast(Any, family))} | set(family.renamed)
         further = [each for name, each in keywords_of(mechanism).items() if name not in known]

@@ -67,7 +67,7 @@ def question_type(name: str) -> "type[Question]":
 
 
 def read_question(title: str, block: Table, table: Table, otherwise: Any) -> "tuple[Table, Question]":
-    """Private column's ``block`` without the question's keys, and the question read from ``table``.
+    """Block of a private column without the keys of its question, and the question read from ``table``.
 
     ``otherwise`` is the base of all, by which a table is refused that is of none.
     """
@@ -93,9 +93,9 @@ def read_question(title: str, block: Table, table: Table, otherwise: Any) -> "tu
 
 
 def with_question(title: str, data: Table) -> Table:
-    """Table of a task with its question read from ``[randomizer]`` or from the table that replaces it.
+    """Table with its question read: a `Question` under ``randomizer``, in place of the question's table.
 
-    Both tables together are refused.
+    The question's table is ``[randomizer]`` or one that replaces it; both together are refused.
     """
     from shuffledp.survey.questions.question import Question
 
@@ -115,7 +115,10 @@ def with_question(title: str, data: Table) -> Table:
 
 
 def as_written(table: Table, section: "Question | type[Question]") -> dict[str, Any]:
-    """Table with its question's section under the key of the task file, the inverse of `with_question`."""
+    """Table as a task file has it, with the question's keys where the question's type has them.
+
+    The inverse of `with_question`.
+    """
     found = {section.key if key == "randomizer" else key: value for key, value in table.items()}
     if section.beside is None:
         return found

@@ -37,7 +37,7 @@ class SingleChoice(CategoryQuestion):
             self.require_known_sums()
 
     def read(self, answers: AnswerColumns) -> Read:
-        """Numbers of the categories."""
+        """Answers as numbers of their categories, with masks of wrong and of missing answers."""
         return answers.categories(0, self.categories)
 
     def analyzer(self, *, level: float, columns: tuple[str, ...]) -> FrequencyAnalyzer:
