@@ -247,7 +247,7 @@ class LikeliestSlots:
         return found[int(total.argmax())] if total.max() > 0 else assigned
 
     def _simulate(self, known: KnownAnswers, values: int) -> None:
-        """Simulate shuffles; store the targets' slots, their frequencies, and the others' answers per slot."""
+        """Simulate shuffles; store where targets' reports land, how often, and others' answers by slot."""
         people, slots = known.answers.size, np.arange(known.answers.size)
         answers, place = np.full((people, values), 0.5 / values), np.empty(people, dtype=np.int64)
         where = np.empty((self._num_draws, known.targets.size), dtype=np.int64)

@@ -50,7 +50,7 @@ def _pixels(at: Point, width: float, x: Point, y: Point) -> Point:
 
 
 def _box(note: Note, width: float, x: Point, y: Point) -> Box:
-    """Room that a name takes."""
+    """Box in pixels that a name takes in the picture."""
     across, up = _pixels(note.at, width, x, y)
     across, up, long = across + note.offset[0], up + note.offset[1], _LETTER * len(note.text)
     left = across if note.align == "left" else across - long

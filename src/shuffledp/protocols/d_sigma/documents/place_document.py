@@ -58,7 +58,7 @@ def places_section(outcome: ColumnOutcome) -> Section | None:
 
 
 def _drawn(outcome: ColumnOutcome, regional: RegionalResult, scale: Scale) -> tuple[list[PlacesDrawn], str]:
-    """Charts of the drawn targets, and a note that names the targets; the choice ignores estimates.
+    """Charts of the chosen targets, and a note that names the targets; the choice ignores estimates.
 
     The note is "" if all targets are drawn.
 
@@ -80,7 +80,7 @@ def _drawn(outcome: ColumnOutcome, regional: RegionalResult, scale: Scale) -> tu
 
 
 def _chosen(outcome: ColumnOutcome) -> tuple[range, str]:
-    """Numbers of the drawn targets, and a note that names them."""
+    """Range of the targets that the charts show, and a note that names them; "" if all are shown."""
     targets = len(outcome.release.estimate.target)
     if targets == 2:
         return range(1, 2), "Drawn is the second of the two answers; the table has both."

@@ -67,7 +67,7 @@ def household_naming_chances(
 
 
 def _odds(model: ProtocolModel, shuffler: SlotShuffler, sizes: Integers) -> dict[str, ReidentificationBound]:
-    """Odds of naming a slot: for the largest group, the smallest, and the person mid-order."""
+    """Odds of naming a slot: in the largest group, in the smallest, and for the person in mid-order."""
     try:
         found = {"by_group": reidentification_bound(model)}
     except (HypothesisError, UnsupportedModelError):

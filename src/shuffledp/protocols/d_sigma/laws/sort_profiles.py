@@ -181,7 +181,7 @@ def _on_grid(shifts: Floats, step: float) -> Integers:
 
 
 class _ShiftLaw(NamedTuple):
-    """Upper bound on the loss law of one Laplace shift by ``place`` steps, and the number of such shifts."""
+    """Laplace shifts by ``place`` steps: how many, and an upper bound on the loss law of each."""
 
     place: int
     step: float

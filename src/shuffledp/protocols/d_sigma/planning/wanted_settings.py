@@ -130,7 +130,7 @@ def can_be_hidden(shuffler: SlotShuffler, epsilon0: float, chance: float) -> NDA
 
 
 def _hidden_by_all(size: ArrayLike, epsilon0: float) -> NDArray[np.float64]:
-    """Chance of naming a report that is hidden fully among all people of a block of this size: that of alpha 0."""
+    """Largest chance of naming a report in a block of this size where exchanges are free, as at alpha 0."""
     return named_with_at_most(whole_crowds(size), epsilon0)
 
 

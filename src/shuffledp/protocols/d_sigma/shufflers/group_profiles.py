@@ -146,7 +146,7 @@ def profiles_of(laws: Sequence[OrderLaw], releases: int) -> tuple[SizedProfile, 
 
 
 def profile_of(law: OrderLaw, *, releases: int = 1) -> Profile:
-    """Loss profile of this number of independent releases with one law, for the worst of its groups."""
+    """Loss profile of ``releases`` independent releases with one law, for the worst group that it covers."""
     numbers, counts = np.array(law.numbers), np.array(law.counts, dtype=np.int64)
     if law.law == "gaussian":
         return GaussianProfile(math.sqrt(releases) * float(numbers[0]))

@@ -118,7 +118,7 @@ def _least_of_runs(values: Floats, length: int) -> Floats:
 
 
 def whole_crowds(sizes: ArrayLike) -> Floats:
-    """Value of `SwapGeometry.crowds` for the people of blocks of these sizes where exchanges are free."""
+    """Number of others who hide a person in a block of each of these sizes, if exchanges are free."""
     return np.asarray((np.asarray(sizes, dtype=np.float64) - 1) * _ROUND_DOWN)
 
 

@@ -71,7 +71,7 @@ class GroupedSection(ShufflerSection):
         return self if self.groups is None else replace(self, groups=self.groups.pinned(folder))
 
     def check(self, column: Column) -> None:
-        """Refuse a task without groups, or with groups from unreleased columns or dropped rows."""
+        """Refuse a task without groups, or with groups that do not fit its columns, order or ``missing``."""
         groups = self.groups
         if groups is None:
             raise InvalidParameterError(f"a task with shuffler kind {self.kind!r} must have a table [groups].")

@@ -122,7 +122,7 @@ def require_enough(people: int) -> None:
 
 
 def stretches(order: Integers, starts: Integers, length: float) -> Integers:
-    """Number of each person's stretch of about ``length`` ranks, from 0 on, inside one block."""
+    """Index from 0 of each person's stretch: about ``length`` successive ranks inside one block."""
     size = max(1, math.ceil(length))
     sizes = np.diff(starts)
     inside = np.arange(order.size) - np.repeat(starts[:-1], sizes)

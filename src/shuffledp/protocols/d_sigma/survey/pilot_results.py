@@ -164,7 +164,7 @@ def _hides_more(one: SettingResults, middle: SettingResults, among: Exploration)
 
 
 def picks_of(among: Exploration) -> dict[str, int]:
-    """Numbers of up to three undominated settings: balanced, hiding more, and showing more."""
+    """Indices of up to three undominated settings by name: balanced, hiding more, and showing more."""
     none, uniform = among.none, among.uniform
     least = among.found_out(uniform)
     hidden, shown = max(among.found_out(none) - least, 1e-9), max(uniform.learned - none.learned, 1e-9)

@@ -334,7 +334,7 @@ def _own_reach(section: GroupsSection) -> float | None:
 
 
 def choose(found: Sequence[FoundSetting], wanted: Requirements, own: float | None) -> int | None:
-    """Number of the setting to choose: fewest people left out first, then the task's own reach.
+    """Index of the setting to choose: fewest people left out first, then the task's own reach.
 
     Another reach would promise the order of other groups. Of these, one that no other of these beats (see ``_beats``):
     if people are hidden as wanted, of those that displace little more than the least a pure one with the smallest

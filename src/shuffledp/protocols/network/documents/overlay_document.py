@@ -135,7 +135,7 @@ def short_sizes(sizes: Sequence[int]) -> str:
 
 
 def designs_document(found: OverlayDesigns) -> Document:
-    """Page on overlays: the recommended overlay with task lines, a table of overlays, and its columns."""
+    """Page on overlays: the recommended overlay with task lines, a table of overlays, and what its columns mean."""
     chosen = found.chosen
     epsilon = in_digits(found.epsilon, "at most")
     opening = (

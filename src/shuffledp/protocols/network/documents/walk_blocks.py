@@ -107,7 +107,7 @@ def _how_long(opened: tuple[int, ...]) -> str:
 
 
 def links_text(links: "LinksPlan | None", *, onion: bool = False) -> str:
-    """Text on the cost of links with slots, and their share of delta; "" without slots."""
+    """Text on links with slots: their cost, and the part of delta for overfull links; "" without slots."""
     if links is None or not links.slots_per_link:
         return ""
     waits = "the rest wait for the next round" if links.surplus == "waits" else "nothing is released then"

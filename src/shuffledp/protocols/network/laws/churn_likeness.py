@@ -150,7 +150,7 @@ def _walked(rounds: tuple[ChurnedRound, ...], laws: Floats, laziness: float) -> 
 
 
 def _swept(rounds: tuple[ChurnedRound, ...], people: int, laziness: float) -> list[float]:
-    """Mean overlap after each round, by the extremes of all people's laws."""
+    """Lower bound on the mean overlap after each round, by the extremes of all people's laws."""
     middle = list(_walked(rounds, np.full(people, 1 / people), laziness))
     most, least = np.empty((2, len(rounds), people))
     for starts, laws in _blocks(people):

@@ -175,7 +175,7 @@ class PositionBounds:
         return np.asarray(np.cumsum(held, axis=0).mean(axis=1))
 
     def _few_by_squares(self) -> Floats:
-        """Binomial chances, plus a bound on the difference to a sum of independent indicators."""
+        """Upper bounds for `few_held`: binomial chances, plus a bound on the distance of the true law."""
         deviations, load = self.likeness.deviations, self._load
         squares = float((deviations**2).sum()) * (self._people if deviations.size == 1 else 1)
         if math.isinf(squares):

@@ -366,7 +366,7 @@ def _excess(search: _Search, uniform: float, number: int) -> float:
 
 
 def _enough_for_parts(search: _Search) -> int | None:
-    """Rounds enough for every part with a gain from shuffling; None if unknown or with too many parts.
+    """Rounds that are enough for every part that gains from shuffling; None if unknown or too many parts.
 
     Where reports get lost, what is the fewest for one part may be too many for another, whose people are fewer then.
     """

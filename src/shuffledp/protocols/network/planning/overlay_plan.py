@@ -57,7 +57,7 @@ class OverlayCost(Described):
 
     @classmethod
     def of(cls, overlay: Overlay, *, colluding: int, delta: float) -> "OverlayCost":
-        """Cost of an overlay on which some people collude, with statements at this delta."""
+        """Cost of an overlay on which ``colluding`` people collude, with slots that are enough for this delta."""
         each, leaving = slots(overlay, overlay.num_rounds, delta=delta), leaving_chances(overlay)
         people = {"num_users": overlay.num_users, "num_colluding": colluding}
         return cls(

@@ -144,7 +144,7 @@ class LinkKeys:
             raise invalid("'auto', or one number for each of the first rounds, as in [1, 8]", slots=self.slots)
 
     def constant_links(self, delta: float) -> "network.ConstantLinks | None":
-        """Rule for the slots of links; "auto" makes a surplus rare beside delta; None without slots."""
+        """Rule for the slots of links: "auto" makes a surplus rarer than a share of delta; None without slots."""
         if self.links == LINKS[0]:
             return None
         slots = None if isinstance(self.slots, str) else self.slots

@@ -148,7 +148,7 @@ class NetworkConstantPattern(WalkTheorem):
         return min(epsilon, limit), remarks
 
     def _without_limits(self, base: ProtocolModel, delta: float) -> tuple[float, tuple[str, ...]]:
-        """Least epsilon of the walks on unlimited links, with its remarks."""
+        """Least epsilon of the walks on unlimited links, with the theorems' remarks."""
         explained = [each.explained(base, delta=delta) for each in self._applying(base, delta)]
         epsilons = [guarantee.epsilon for guarantee, _ in explained if isinstance(guarantee, CentralDP)]
         return min(epsilons, default=math.inf), tuple(remark for _, remarks in explained for remark in remarks)

@@ -260,7 +260,7 @@ def mixture_curve(
 
 
 def _blocks(others: int, hidden: HidingChances, precision: Precision) -> tuple[float, list[tuple[int, float]]]:
-    """Left-out chance, and blocks of the number of hiding people: least number and chance of each block."""
+    """Chance left out, and blocks of the number of hiding people, each by its least number and its chance."""
     number = _num_blocks(others, hidden, precision)
     blocks = binomial_blocks(others, hidden.chance, outside=precision.outside, num_blocks=number)
     masses: dict[int, float] = {}
