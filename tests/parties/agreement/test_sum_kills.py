@@ -192,7 +192,7 @@ def test_without_one_host_nothing_is_fetched_and_it_is_said_who_waits_for_whom(t
 def refused_with(where, *options):
     """Whether closing says that one host does not answer, after the others are told."""
     done = shuffledp("collect", "close", where.folder / "sum.collection", *options)
-    return done.code == 2 and "must answer; got: no answer" in done.err and "1 of 4" in done.out
+    return done.code == 9 and "must answer; got: no answer" in done.err and "1 of 4" in done.out
 
 
 @pytest.mark.deep
