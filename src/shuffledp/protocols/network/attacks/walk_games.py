@@ -217,7 +217,7 @@ class WalkReader:
         return np.asarray(one - other)
 
     def _weights(self, seen: ScoredViews, places: _PlaceChances) -> tuple[Floats, Any]:
-        """Log-weight of each report as the person's, and a function that gives the reports' log-likelihood ratios."""
+        """Log-weight of each report as the person's, and a function to the reports' log-likelihood ratios."""
         own, others = places.own[seen.labels], places.others[seen.labels]
         if self._shuffler.protocol == "all":
             return _log(own) - _log(others), lambda answer: answer - seen.others

@@ -135,7 +135,7 @@ def short_sizes(sizes: Sequence[int]) -> str:
 
 
 def designs_document(found: OverlayDesigns) -> Document:
-    """Page on overlays: the recommended overlay with task lines, a table of overlays, and what its columns mean."""
+    """Page on overlays: the recommended one with task lines, a table, and the meaning of its columns."""
     chosen = found.chosen
     epsilon = in_digits(found.epsilon, "at most")
     opening = (

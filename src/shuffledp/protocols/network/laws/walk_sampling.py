@@ -109,7 +109,7 @@ def sample_walks(
 
 
 def _let_wait(before: Positions, positions: Positions, messages: Integers, slots: int, source: RandomSource) -> int:
-    """Undo moves of uniformly chosen reports beyond their link's slots; return the number of undone moves."""
+    """Undo uniformly chosen moves beyond the slots of a link; return the number of undone moves."""
     moved = np.flatnonzero(positions != before)
     links = before[moved].astype(np.int64) * messages.size + positions[moved]
     if not overfull(links, slots):
