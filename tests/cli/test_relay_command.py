@@ -115,12 +115,12 @@ def test_whatever_does_not_belong_together_is_refused_in_one_line_and_nothing_is
 
 
 def test_a_post_office_that_does_not_answer_is_said_in_one_line_and_the_report_is_kept(friends):
-    line = refused(2, *run("ann", "--patience", 0, "--state", "state"))
+    line = refused(9, *run("ann", "--patience", 0, "--state", "state"))
     assert "the post office, http://127.0.0.1:1, must answer; got: no answer. What is held is kept" in line
     (kept,) = (friends / "state").glob("*.member")
     assert kept.stat().st_mode & 0o777 == 0o600
     before = kept.read_bytes()
-    refused(2, *run("ann", "--patience", 0, "--state", "state"))
+    refused(9, *run("ann", "--patience", 0, "--state", "state"))
     assert kept.read_bytes() == before
 
 

@@ -218,7 +218,7 @@ def test_whoever_closes_hears_that_the_issuer_was_not_told(tmp_path, monkeypatch
     with place(tmp_path, kind=WithTokens) as where:
         where.start("shuffler")
         found = shuffledp("collect", "close", tmp_path / "survey.collection", "--key", tmp_path / "shuffler.key")
-        assert found.code == 2
+        assert found.code == 9
         assert "issuer must be told that the collection is closed" in found.err
 
 
