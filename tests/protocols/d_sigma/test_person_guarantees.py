@@ -143,8 +143,8 @@ def test_a_given_household_hides_among_all_of_a_small_block():
     at = shuffler.prepare().parameters
     local = KaryRandomizedResponse(epsilon0=0.5, domain_size=2).model
     model = ProtocolModel(local=local, shuffle=shuffler.model(129))
-    far = shuffler.prepare().order[[0, 14, 28]].tolist()
-    (found,) = household_odds(shuffler, model, [far])
+    far, others = (shuffler.prepare().order[ranks].tolist() for ranks in ([0, 14, 28], [60, 61, 62]))
+    (found,) = household_odds(shuffler, model, [far, others])
     assert found.more_than_half == pytest.approx(naming_tail(29, 3, 2, 1.0 + 2 * (at[28] - at[0])), rel=1e-5)
 
 

@@ -19,6 +19,7 @@ from shuffledp.randomness.permutations import invert
 METHODS = ("auto", "bfs", "rcm", "fiedler", "coordinate", "local-search")
 
 _AT_A_TIME = 1 << 22  # people
+_GROUPS_AT_A_TIME = 1 << 12
 _MOST_LINKS = 30_000_000
 _MOST_SHARED = 300_000_000
 _FIEDLER_SITES = 1000  # up to here the portfolio tries it: some seconds at most
@@ -176,16 +177,23 @@ def _links(groups: Groups) -> _Links:
     _check_links(_num_links(groups), _MOST_LINKS)
     size = groups.site_sizes.size
     first = groups.first_people
-    within = members(groups.sets.runs)
-    center = np.repeat(_centers(groups), groups.sites_held)
     number = np.empty(size, dtype=np.int64)
     by_first = np.argsort(first)
     number[by_first] = np.arange(size)
-    keys = np.empty(2 * within.size, dtype=np.int64)  # filled and turned in place: they may be tens of millions
-    there, back = keys[: within.size], keys[within.size :]
-    np.add(center * size, number[within], out=there)
-    np.add(within * size, number[center], out=back)
-    del within, center
+    ends, centers = np.append(0, np.cumsum(groups.sites_held)), _centers(groups)
+    keys = np.empty(
+        (2, ends[-1]), dtype=np.int64
+    )  # there and back: filled in parts, since they may be tens of millions
+    for start in range(0, len(groups), _GROUPS_AT_A_TIME):
+        some = slice(start, start + _GROUPS_AT_A_TIME)
+        runs = groups.sets.starts[start : start + _GROUPS_AT_A_TIME + 1]
+        within, center = (
+            members(groups.sets.runs[runs[0] : runs[-1]]),
+            np.repeat(centers[some], groups.sites_held[some]),
+        )
+        part = slice(ends[start], ends[start] + within.size)
+        keys[0, part], keys[1, part] = center * size + number[within], within * size + number[center]
+    keys = keys.ravel()
     keys.sort()  # `np.unique` hashes first, which takes ten times as long for so many
     keys = keys[np.append(True, keys[1:] != keys[:-1])]
     starts = np.searchsorted(keys, np.arange(size + 1) * size).astype(np.int64)
