@@ -128,6 +128,13 @@ def test_a_pilot_whose_settings_differ_by_less_than_chance_is_said_to_decide_not
     assert ["decides nothing" in each for each in said] == [False, True]
 
 
+def test_a_pilot_from_which_nothing_is_learned_without_a_shuffle_either_says_so(found):
+    """Mutant: settings are named as if one of them taught something."""
+    blind = replace(found, tried=tuple(replace(each, learned=1 + each.learned) for each in found.tried))
+    said = [" ".join(getattr(block, "text", "") for block in page(each)[0].promise.headline) for each in (found, blind)]
+    assert ["No setting teaches anything" in each for each in said] == [False, True]
+
+
 def test_a_setting_is_grayed_only_for_a_difference_of_lambda_beyond_chance(found):
     def tried(learned, error):
         return replace(found.tried[2], learned=learned, rho=0.5, learned_error=error)

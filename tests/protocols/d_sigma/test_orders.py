@@ -1,6 +1,6 @@
 """Orders are permutations that keep sites together; each method is what it says; the search only improves."""
 
-from itertools import combinations
+from itertools import combinations, pairwise
 from math import comb
 from pathlib import Path
 
@@ -66,6 +66,31 @@ def test_auto_is_never_worse_than_another_method(seed):
             order = reference_order(groups, coordinates=coordinates, method=method)
             assert best <= order_sensitivity(groups, order)
         assert best >= comb(int(groups.sizes.max()), 2)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_people_whom_no_groups_link_stand_apart_and_everybody_of_a_group_closer_than_before(seed):
+    """Mutants: components by single groups (of runs that are not joined), or in the order of the sites."""
+    for groups, _ in samples(seed):
+        order = np.random.default_rng(seed).permutation(groups.site_sizes.size)
+        apart = orders._apart(groups, order)
+        assert is_permutation(apart)
+        linked = {site: {site} for site in range(order.size)}  # written out: sets of sites, joined group by group
+        for number in range(len(groups)):
+            held = set(groups.sites[groups[number]].tolist())
+            joined = set().union(*(linked[site] for site in held))
+            linked.update(dict.fromkeys(joined, joined))
+            before, after = (np.sort(np.argsort(each)[sorted(held)]) for each in (order, apart))
+            assert (np.diff(after) <= np.diff(before)).all()
+        changes = sum(two not in linked[one] for one, two in pairwise(apart.tolist()))
+        assert changes == len({frozenset(each) for each in linked.values()}) - 1
+
+
+def test_small_components_are_not_mixed_though_the_worst_group_is_elsewhere():
+    """Mutant: the best sensitivity alone, which that of the largest group's component decides."""
+    groups = Groups.from_lists([range(30), [30, 33], [31, 34], [32, 35]])
+    order = reference_order(groups)
+    assert sorted(np.diff(blocks(groups, order).starts).tolist()) == [2, 2, 2, 30]
 
 
 @pytest.mark.parametrize("seed", range(6))

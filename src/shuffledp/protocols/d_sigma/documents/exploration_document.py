@@ -136,7 +136,13 @@ def _fewer(explored: Exploration) -> str:
 
 
 def _undecided(explored: Exploration) -> str:
-    """Warning that the settings' learning errors differ only by chance; "" if they differ by more."""
+    """Warning that nothing is learned anywhere, or that errors differ by chance; "" if some setting is better."""
+    if min(each.learned for each in explored.tried) >= 1:
+        return (
+            "No setting teaches anything about single groups, and neither does no shuffle: lambda is 1 or more, as if "
+            "all answers were called equally likely. Take larger groups, more people or a larger epsilon0; or ask for "
+            "the overall shares alone, by the uniform shuffle."
+        )
     if not explored.is_undecided:
         return ""
     return (

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from shuffledp.core.caching import compiled
 from shuffledp.core.errors import InvalidParameterError
@@ -31,7 +31,9 @@ def reference_order(groups: Groups, *, coordinates: ArrayLike | None = None, met
 
     To find the best order is NP-hard [MRCJ22, Theorem A.3]. No method draws at random: equal groups give equal orders.
 
-    * "auto": the best, by exact Kendall sensitivity, of all methods below that fit, and then a local search from it.
+    * "auto": the best, by exact Kendall sensitivity, of all methods below that fit, and then a local search from it. At
+      last people whom no chain of groups links stand apart: that brings the members of every group closer, and the
+      sensitivity, which is that of the worst group, does not see it.
     * "bfs": Algorithm 1 of [MRCJ22]: breadth first from the person with the largest group, in the graph that links
       everybody with the members of their group; neighbors in ascending order. It folds a line in two, which about
       doubles the sensitivity there.
@@ -70,7 +72,7 @@ def reference_order(groups: Groups, *, coordinates: ArrayLike | None = None, met
     one_of(METHODS, method=method)
     columns = None if coordinates is None else _as_columns(coordinates, groups.num_users)
     if method == "auto":
-        sites = _improved(groups, _best(groups, _portfolio(groups, columns)))
+        sites = _apart(groups, _improved(groups, _best(groups, _portfolio(groups, columns))))
     elif method == "coordinate":
         if columns is None:
             raise InvalidParameterError("coordinates must be given for method='coordinate'; got None.")
@@ -121,6 +123,29 @@ def _best(groups: Groups, orders: Iterator[Integers]) -> Integers:
 
 def _improved(groups: Groups, order: Integers) -> Integers:
     return improved(groups, order) if order.size > 2 else order
+
+
+def _apart(groups: Groups, order: Integers) -> Integers:
+    """Order of sites with one component after the other; inside a component as before."""
+    component = _components(groups)[order]
+    first = np.unique(component, return_index=True)[1]
+    return order if first.size == 1 else order[np.argsort(first[component], kind="stable")]
+
+
+def _components(groups: Groups) -> NDArray[np.int32]:
+    """Component of each site, from 0: groups that share a site are in one."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    runs, starts, size = groups.sets.runs.astype(np.int64), groups.sets.starts, groups.site_sizes.size
+    inside = np.bincount(runs[:, 0] + 1, minlength=size + 2) - np.bincount(runs[:, 1], minlength=size + 2)
+    np.cumsum(inside, out=inside)
+    stretch = np.cumsum(inside[:size] == 0) - 1  # sites of one stretch are linked by runs alone
+    first = np.repeat(stretch[runs[starts[:-1], 0]], np.diff(starts))
+    links = (np.ones(first.size, dtype=np.bool_), (first, stretch[runs[:, 0]]))
+    graph = coo_array(links, shape=(stretch[-1] + 1, stretch[-1] + 1))
+    components: NDArray[np.int32] = connected_components(graph, directed=False)[1][stretch]
+    return components
 
 
 def _along(groups: Groups, columns: Floats) -> Iterator[Integers]:
