@@ -204,7 +204,7 @@ def on_screen(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def screen() -> Screen:
-    """The screen of the running command."""
+    """Options of the running command on the amount of text and on colors."""
     return _SCREEN.get() or Screen()
 
 

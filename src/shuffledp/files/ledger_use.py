@@ -316,7 +316,7 @@ def _require_known(ledger: Ledger, digest: str, earlier: Sequence[str], content:
 
 
 def require_recent(ledger: Ledger, mark: Mapping[str, Any]) -> None:
-    """Refuse an older copy of a ledger, without the last line known to a release.
+    """Refuse an older copy of a ledger, which lacks the last line that a release names.
 
     Raises:
         InvalidParameterError: if the line is missing.

@@ -19,7 +19,7 @@ _CSV, _COMMAS = b"shuffledp.csv", b"shuffledp.commas"  # marks of batches: of CS
 
 
 def of_csv(batch: pa.RecordBatch, *, commas: bool) -> pa.RecordBatch:
-    """Batch marked as read from CSV, with a further mark if commas in numbers may be decimal.
+    """Batch marked as read from CSV, and as having perhaps decimal commas if ``commas``.
 
     Commas may be decimal where another mark separates the fields.
     """

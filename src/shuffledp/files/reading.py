@@ -124,7 +124,7 @@ def counted(
     *,
     size: Callable[[Any], int] = len,
 ) -> Iterator[Part]:
-    """Unchanged parts; progress is reported after each part."""
+    """Parts, passed on unchanged, with progress reported to ``watch`` after each part."""
     done = 0
     for part in parts:
         yield part

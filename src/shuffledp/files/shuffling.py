@@ -61,7 +61,7 @@ def shuffled(
 
 
 def _in_their_rounds(column: Column, parts: Iterable[ReportPart]) -> Iterator[ReportPart]:
-    """Unchanged parts; refused if a person's messages are not in the order of their rounds."""
+    """Parts of reports, passed on unchanged; refused if a person's messages are not in their rounds' order."""
     first = 0
     for reports, public in parts:
         wrong = reports.misplaced(first=first)

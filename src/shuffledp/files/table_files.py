@@ -91,7 +91,7 @@ def read_table(
 
 
 def _read_ahead(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Unchanged batches; each batch is read while the previous batch is in use."""
+    """Batches, passed on unchanged, each read in advance while the previous batch is in use."""
     with ThreadPoolExecutor(1) as reader:
         coming = reader.submit(next, batches, None)
         while (batch := coming.result()) is not None:

@@ -362,7 +362,7 @@ def _by_size(claims: tuple[DSigmaPrivacy, ...], delta: float) -> tuple[tuple[int
 
 
 def _of_groups(parts: Sequence[Part], delta: float) -> tuple[str, ...]:
-    """Sentences on the smaller loss of large groups, and on the parts known only by their alpha."""
+    """Sentences on large groups that lose less, and on the parts of which only alpha is known."""
     claims: list[Any] = [part.statement.claimed or part.statement.guarantee for part in parts]
     found, alone = _by_size(tuple(claims), delta), [part.label for part in parts if not _laws_of(part)]
     (_, _, small), (least, most, large) = found[0], found[-1]

@@ -44,7 +44,7 @@ class ColumnComparisons:
     of_everybody: bool = False
 
     def to_dict(self) -> dict[str, Any]:
-        """Dictionary for JSON."""
+        """Comparisons of the column, as a dictionary for JSON."""
         return {
             "value": self.value,
             "num_comparisons": self.num_comparisons,

@@ -33,7 +33,7 @@ class WrittenResult:
     files: dict[str, str]
 
     def with_files(self, folder: Path, names: Iterable[str]) -> Self:
-        """A copy that also has the digests of these files."""
+        """Copy of the result that also has the digests of these files in ``folder``."""
         digests = {}
         for name in names:
             with (folder / name).open("rb") as file:
@@ -142,7 +142,7 @@ class ColumnOutcome(WrittenResult):
 
     @property
     def seeded(self) -> bool:
-        """Whether a seed can replay the randomness."""
+        """Whether a seed can replay the randomness of this column."""
         return self.release.seeded
 
     @property
@@ -329,7 +329,7 @@ class Unreleased:
 
 
 def _written(task: Task | Column) -> dict[str, Any]:
-    """Keys with the task, its digest, and the version of the library that wrote them."""
+    """Task, its digest and the version of this library, as keys of a JSON object."""
     return {"task": task.to_dict(), "task_sha256": task.sha256, "library_version": __version__}
 
 

@@ -182,7 +182,7 @@ def at_one_address(urls: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def _look_up(host: str, found: dict[str, set[str]]) -> None:
-    """Add the network addresses of a host, if there are any."""
+    """Add the network addresses of a host to ``found``; nothing is added if there are none."""
     with suppress(OSError, UnicodeError):
         found[host] = {str(each[4][0]) for each in socket.getaddrinfo(host, None)}
 

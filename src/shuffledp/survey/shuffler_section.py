@@ -277,7 +277,7 @@ class ShufflerSection(Section):
 
     @property
     def keywords(self) -> dict[str, Any]:
-        """The keys as keyword arguments."""
+        """Keys of the table, as keyword arguments of the shuffler."""
         return {each.name: getattr(self, each.name) for each in keys_of(type(self))}
 
 

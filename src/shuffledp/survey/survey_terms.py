@@ -219,5 +219,5 @@ def minimum_for(people: int) -> int:
 
 
 def _toml(value: str | Sequence[str]) -> str:
-    """Text or list as TOML, written as JSON with one further control character escaped."""
+    """Text or list as TOML: JSON in which the control character DEL is escaped, too."""
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

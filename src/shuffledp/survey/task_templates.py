@@ -217,7 +217,7 @@ def task_text(
 
 
 def _after(asked: FirstQuestion, first: FirstQuestion) -> str:
-    """Commented line for asking a question only after an answer to the first question; "" if impossible."""
+    """Commented-out key ``after``, by which a question would depend on the first one; "" if impossible."""
     if asked.form == first.form or first.form != _USUAL or not question_type(asked.form).may_follow:
         return ""
     return f"# after = {_toml(f'{first.columns[0]} = {first.categories[0][-1]}')}{_AFTER}"
@@ -248,5 +248,5 @@ minimum_batch = {least}  # with fewer answers nothing is released, and all are l
 
 
 def _toml(value: str | Sequence[object]) -> str:
-    """A value as TOML, written as JSON with one further control character escaped."""
+    """Text or list as TOML: JSON in which the control character DEL is escaped, too."""
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

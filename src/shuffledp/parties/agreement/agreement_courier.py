@@ -220,7 +220,7 @@ class Courier:
             )
 
     def _is_over(self) -> bool:
-        """Whether hosts destroy by now what they have."""
+        """Whether the time has come at which hosts destroy what they have."""
         return datetime.now(UTC) >= instant(fetch_by=self._collection.fetch_by or self._collection.closes)
 
     def _late(self, before: Sequence[HostStanding], now: Sequence[HostStanding]) -> list[str]:

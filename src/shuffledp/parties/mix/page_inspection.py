@@ -53,7 +53,7 @@ class PageInspector:
         return found
 
     def close(self) -> None:
-        """End the process."""
+        """End the process in which files are inspected."""
         if self._process is not None:
             self._process.close()
 

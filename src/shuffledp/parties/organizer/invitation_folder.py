@@ -107,7 +107,7 @@ def _write_links(
 
 
 def _counted(links: Sequence[tuple[str, str]], progress: Callable[[int], None]) -> Iterator[tuple[str, str]]:
-    """Unchanged links; ``progress`` gets the number of links before each link."""
+    """Links, passed on unchanged; before each link, ``progress`` is told the number of earlier links."""
     for number, each in enumerate(links):
         progress(number)
         yield each

@@ -143,7 +143,7 @@ class BatchStore(Database):
         self.seen.destroy_unused_keys()
 
     def known(self) -> list[tuple[bytes, bool]]:
-        """Sorted ids of the collections with a known batch, each with True if all its batches are done."""
+        """Sorted ids of the collections from which a batch came, each with True if all batches are done."""
         found = self.rows("SELECT collection, min(done) FROM batches GROUP BY collection ORDER BY collection")
         return [(collection, bool(done)) for collection, done in found]
 

@@ -218,7 +218,7 @@ def step(phase: Phase, event: Event, rule: ReleaseRule) -> tuple[Phase, tuple[De
 
 
 def _after_agreement(event: Agreed | Disagreed) -> tuple[Phase, tuple[Decision, ...]]:
-    """Next phase and decisions of a host during an agreement; after a crash, its batch may exist already."""
+    """Next phase of a host after an agreement, and its decisions, which never make a second batch."""
     if isinstance(event, Disagreed):
         return Phase.DESTROYED, (End(),)
     return Phase.CLOSED, (End(),) if event.batches else (Keep(), MakeBatch(event.waiting), End())

@@ -61,7 +61,7 @@ class ShufflerGateway:
         return any(self.takes(config, each) for each in self._collections())
 
     def takes(self, config: HpkeConfig, collection: Collection) -> bool:
-        """Whether a collection takes requests sealed to this key: it names the key, which is not outdated."""
+        """Whether a collection takes requests sealed to this key: one that it names, and not outdated."""
         party = collection.gateway
         if party is None or config.encode() not in party.several:
             return False

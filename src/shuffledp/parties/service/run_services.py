@@ -145,7 +145,7 @@ async def _take_lists(places: Sequence[str], served: Sequence[CollectionAtIssuer
 async def _follow_lists(
     places: Sequence[str], known: FileStates | None, served: Sequence[CollectionAtIssuer], log: EventLog
 ) -> None:
-    """Read lists again when they change; while a list is incomplete, earlier lists stay in force."""
+    """Read lists of invitations again when they change; until a list is whole, the earlier lists hold."""
     while True:
         await asyncio.sleep(_SECONDS_BETWEEN_LISTS)
         now = state_of_lists(places)

@@ -49,7 +49,7 @@ class _ReportLayout:
 
     @property
     def parts(self) -> str:
-        """Id, extensions and ciphertext in the notation of `struct`."""
+        """Format of a report's id, extensions and ciphertext, in the notation of `struct`."""
         return f"{ID_BYTES}s{self.extensions}s{self.payload.stop}s"
 
     def check(self) -> Callable[[bytes, bytes, bytes], bool]:
@@ -119,7 +119,7 @@ class UploadLayout:
 
 
 class UploadLayouts:
-    """Layouts of all keys of a collection.
+    """Layouts of uploads to a collection, one for each key to which reports are sealed.
 
     Guarantees:
         1. Rows are those that the grammar would find, of submissions that `refusal` would not refuse.

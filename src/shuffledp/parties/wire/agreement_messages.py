@@ -96,7 +96,7 @@ class Reveal(Message):
 
     @property
     def sha256(self) -> bytes:
-        """Digest in the commitment of the host."""
+        """SHA-256 of the nonce and the digests, which the host's commitment contains."""
         return hashlib.sha256(self.nonce + self.digests).digest()
 
     def is_by(self, keys: Iterable[bytes]) -> bool:
@@ -132,12 +132,12 @@ _KINDS: dict[Kind, type[Agreeing]] = {Kind.COMMITMENT: Commitment, Kind.REVEAL: 
 
 
 def kind_of(message: Agreeing) -> Kind:
-    """Kind of a message."""
+    """Kind of an agreement message."""
     return next(kind for kind, each in _KINDS.items() if isinstance(message, each))
 
 
 def decoded(kind: Kind, data: bytes) -> Agreeing:
-    """Message of a kind.
+    """Message of this kind, decoded from bytes.
 
     Raises:
         MalformedMessageError: for anything else.

@@ -35,7 +35,7 @@ _PSS_PREFIX = bytes.fromhex(
 
 
 class Role(StrEnum):
-    """Party that holds a key."""
+    """Role of the key: the party that holds it, or the shuffler's gateway."""
 
     ANALYZER = "analyzer"
     SHUFFLER = "shuffler"

@@ -18,7 +18,7 @@ _LATEST = 1 << 36  # seconds since 1970, a time that dates can hold
 
 @dataclass(frozen=True, slots=True)
 class PublishedResult:
-    """Result with the request that published it.
+    """Result of a collection, with the signed request that publishes it.
 
     Args:
         statement: content of the release's ``statement.json``; None says that nothing was released.

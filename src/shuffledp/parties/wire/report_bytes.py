@@ -14,7 +14,7 @@ from shuffledp.core.local_models import LocalModel
 
 @dataclass(frozen=True, slots=True)
 class ReportLayout:
-    """Columns of a report in sequence, each number with its most significant byte first.
+    """Encoding of a report: its columns in sequence, each number with its most significant byte first.
 
     A report is one message: several messages of one person are sealed one by one, since a party that opens
     them together would know that they come from one person.

@@ -76,7 +76,7 @@ class NumberInBins(RangeKeys, CategoryQuestion):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the bins: both ends of each."""
+        """Names of the bins, each made of both ends of a bin."""
         return self.divided().names
 
     @property

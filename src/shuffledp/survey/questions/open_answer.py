@@ -69,7 +69,7 @@ class OpenAnswer(Question):
 
     @property
     def text_code(self) -> TextCode:
-        """The code of texts."""
+        """Code that writes each text as bits."""
         return TextCode(self.code, self.length)
 
     @property
@@ -161,7 +161,7 @@ class OpenAnswer(Question):
 
     @classmethod
     def planned(cls, epsilon0: float, numbers: Mapping[str, float]) -> dict[str, Any]:
-        """Keys of the table for texts of the planner's number of letters."""
+        """Keys of the question's table, for texts with the number of letters that the planner sets."""
         return {"epsilon0": epsilon0, "code": "letters", "length": int(numbers["length"])}
 
     def with_missing_category(self) -> Self:
