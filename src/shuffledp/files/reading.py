@@ -182,7 +182,7 @@ def open_batches(
 def _batches(
     path: OneInput, columns: Sequence[str], encoded: Sequence[str], present: Sequence[str]
 ) -> tuple[int | None, Iterator[pa.RecordBatch]]:
-    """Number of rows, if known, and the batches."""
+    """Number of rows of an input, if known, and its named columns in batches."""
     if isinstance(path, TableInMemory):
         check_columns(path, path.columns.column_names, [*columns, *present])
         read = path.columns.select(list(dict.fromkeys(columns)))

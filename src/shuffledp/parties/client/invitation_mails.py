@@ -15,7 +15,7 @@ _COLUMNS = ("mail", "email", "e-mail")  # names of the column with addresses, in
 
 
 def mail_column(header: Sequence[str]) -> int | None:
-    """Place of the mail address column in a header line of people; None if there is none."""
+    """Place of the column of mail addresses in the header line of a list of people; None if there is none."""
     named = [each.strip().lower() for each in header]
     return next((named.index(each) for each in _COLUMNS if each in named), None)
 

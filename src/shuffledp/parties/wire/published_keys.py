@@ -119,7 +119,7 @@ class PublishedKey(Described):
         return KeyState.ACTIVE if self.expires is None or now < instant(expires=self.expires) else KeyState.EXPIRED
 
     def followed_by(self, successor: "PublishedKey", *, overlap: timedelta) -> Self:
-        """Key with a known successor: it expires when both keys have been active for ``overlap``.
+        """Copy of this key that names its successor, and expires after both were active for ``overlap``.
 
         Raises:
             InvalidParameterError: if ``successor`` is no possible successor, or active before this key.
