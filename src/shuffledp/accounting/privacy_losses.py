@@ -74,7 +74,7 @@ def profile_at(theorem: Curve, model: Any, *, losses: Floats) -> Profile:
 
 
 def lower_hull(x: Floats, y: Floats) -> NDArray[np.intp]:
-    """Vertices of the lower convex hull.
+    """Indices of the points that are vertices of the lower convex hull of all points.
 
     A convex curve below all the points lies below the hull too.
     """

@@ -68,7 +68,7 @@ class Quotients:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class AmongAsked(Estimate):
-    """Estimated shares among asked people, kept with the shares of all people behind them.
+    """Estimated shares among asked people, kept with the underlying shares of all people.
 
     Args:
         whole: shares of all people: the same answers first, and last of the people who were not asked.
@@ -156,7 +156,7 @@ def _among(whole: Estimate, target: tuple[str, ...], found: Quotients, ends: Flo
 
 
 def related(among: Estimate, whole: Estimate) -> Estimate:
-    """Shares among the asked people, kept with the shares of all people behind them.
+    """Shares among the asked people, kept with the underlying shares of all people.
 
     Other rows are unchanged.
 

@@ -54,7 +54,7 @@ class AskedContrast(Contrast):
 
     @property
     def _errors(self) -> Floats:
-        """Covariances of the errors of all people's shares, from randomizing or for a population."""
+        """Covariances of the errors of all people's shares: for a population if known, else for the people asked."""
         asked, population = self.laws
         return asked if population is None else population
 
@@ -75,7 +75,7 @@ class AskedContrast(Contrast):
         return self._spread(self._errors)[np.ix_(pairs, pairs)]
 
     def variances(self) -> tuple[Floats, Floats | None]:
-        """Variances of the differences for the people asked, and further variances by sampling if known.
+        """Variances of the differences for the people asked, and the variances that sampling adds, if known.
 
         Both to first order.
         """

@@ -1,4 +1,4 @@
-"""Shares of answers from responses under a blanket of random messages, whose number the view shows."""
+"""Shares of answers from responses under a blanket; the view shows the number of random messages."""
 
 import math
 from dataclasses import dataclass, replace

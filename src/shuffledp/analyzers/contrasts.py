@@ -73,7 +73,7 @@ class Contrast:
         return np.stack([apart - down, apart + up], axis=1)
 
     def _together(self, one: Floats, other: Floats, correlation: Floats) -> Floats:
-        """Reach of the difference of two errors, from the reach of each error and their correlation."""
+        """Reach of the difference of two errors, from each error's reach and the errors' correlation."""
         return np.asarray(np.sqrt(np.maximum(one**2 + other**2 - 2 * correlation * one * other, 0.0)))
 
     def _ends_at(
@@ -103,7 +103,7 @@ class Contrast:
 
     @property
     def _has_ends(self) -> bool:
-        """Whether one of the two estimates has intervals for few reports, around the nearest possible value."""
+        """Whether at least one of the two estimates gives the ends of intervals, as for few reports."""
         return self.first.interval is not None or self.second.interval is not None
 
     def _correlation(self, *, population: bool) -> Floats:
@@ -128,7 +128,7 @@ class Contrast:
         return None if both[0] is None or both[1] is None else both[0] + both[1]
 
     def variances(self) -> tuple[Floats, Floats | None]:
-        """Variances of the differences for the people asked, and further variances by sampling if known."""
+        """Variances of the differences for the people asked, and the variances that sampling adds, if known."""
         (first, second), (one, other) = self.places, (self.first, self.second)
         asked = one.standard_error[first] ** 2 + other.standard_error[second] ** 2 - 2 * self.randomizing
         drawn = [each.sampling_error for each in (one, other) if each.sampling_error is not None]

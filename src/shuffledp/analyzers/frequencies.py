@@ -61,7 +61,7 @@ class FrequencySummary(Summary):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Frequencies(AskedEstimate):
-    """Estimated frequencies from reports of all people, without dummies, and the model of their randomizer.
+    """Estimated frequencies from reports of all people, without dummies, and the randomizer's model.
 
     So it is known how the errors of two values go together, and exact intervals of any level follow.
     """

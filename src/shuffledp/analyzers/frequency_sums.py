@@ -105,7 +105,7 @@ class FrequencySums:
         return bool(self._noisy(apart, np.ones(1)).all())
 
     def _noisy(self, weights: Floats, step: Floats) -> Mask:
-        """Mask of the sums whose spread over reports is several steps for any answers, shape (rows,)."""
+        """Mask of the sums whose standard deviation is several ``step``, whatever people answer; shape (rows,)."""
         if self._summary.dummies is not None or self._summary.arrival_share < 1:
             return np.ones(len(weights), dtype=np.bool_)
         centered, _ = _centered(weights)

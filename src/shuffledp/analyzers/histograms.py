@@ -33,7 +33,7 @@ class Histogram(AskedEstimate):
     quantiles: Estimate | None
 
     def of_too_few(self) -> "Histogram":
-        """Shares of the bins without the quantiles, which are about asked people alone."""
+        """Shares of the bins without quantiles, since quantiles are about asked people alone."""
         return replace(self, quantiles=None)
 
     @property

@@ -1,4 +1,4 @@
-"""Words that many people wrote in open answers, with intervals from the reports for estimates.
+"""Words that many people wrote in open answers, with intervals from reports left out of the search.
 
 The people of this part are those whose reports chose no word.
 """
@@ -176,7 +176,7 @@ class WordAnalyzer:
         numbers: dict[str, Any],
         found: dict[str, Any],
     ) -> WordEstimate:
-        """Estimate of words from counts among the people whose reports are for estimates."""
+        """Estimate of words from counts of the reports about whole codes."""
         people, total, p, q = numbers["num_estimating"], numbers["num_reports"], model.p, model.q
         supported = counts / max(people, 1)
         shares = (supported - q) / (p - q) if people else np.zeros(len(words))
@@ -207,7 +207,7 @@ class WordAnalyzer:
     def _interval(
         self, counts: NDArray[np.int64], people: int, p: float, q: float, shares: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """Clopper-Pearson intervals that hold together, as shares, and extended to the nearest shares."""
+        """Clopper-Pearson intervals for shares, all holding together, extended to the nearest possible shares."""
         if not people:
             return np.tile([0.0, 1.0], (len(counts), 1))
         chances = chances_between(counts, people, 1 - (1 - self.level) / max(len(counts), 1))

@@ -257,7 +257,7 @@ def _why_no_claim(claim: PrivacyStatement, games: Games) -> str:
 def _sampled(
     randomizer: Randomizer, pairs: Sequence[NeighboringInputs], source: RandomSource
 ) -> list[tuple[NeighboringInputs, Reports]]:
-    """Pairs of answers, each with reports of the pair's first answers.
+    """Pairs of neighboring data sets, each with a few reports on the pair's first data set.
 
     Every answer is randomized once, so that a wrong one is refused.
     """

@@ -85,7 +85,7 @@ def to_width(value: float, lower: float, upper: float, *, percent: bool = False)
 
 
 def others_of(detected: float, mistaken: float) -> float:
-    """Number m of false reports in the randomized response with the event's two probabilities.
+    """Number m of false answers of a randomized response that has the event's two probabilities.
 
     The response has m + 1 answers. k-ary randomized response sends the truth with p = e^epsilon q and each of m = k - 1
     other reports with q, so that m = (1 - p) / q. It is 1 at the corner of all that (epsilon, delta) allows, where an

@@ -182,7 +182,10 @@ class Finding(Described, Shown):
 
     @property
     def _break_looked_for(self) -> str:
-        """The larger loss that ``trials_needed`` trials would find, in words; twice a claim of 0 is no larger loss."""
+        """Larger true loss, in words, that ``trials_needed`` trials would find.
+
+        Twice a claim of 0 is no larger loss, so another one is named.
+        """
         guarantee = self.statement.guarantee
         is_central = isinstance(guarantee, CentralDP)
         claimed = guarantee.alpha if isinstance(guarantee, DSigmaPrivacy) else getattr(guarantee, "epsilon", 0.0)

@@ -153,7 +153,7 @@ class Channel(Described):
         return Hyper(outer, together / outer, self.inputs, tuple(tuple(self.outputs[y] for y in g) for g in groups))
 
     def epsilon(self) -> float:
-        """Least epsilon of pure differential privacy over all input pairs, in nats; infinity if none exists."""
+        """Least epsilon of pure differential privacy for all input pairs, in nats; infinity if none exists."""
         highest, lowest = self.matrix.max(axis=0), self.matrix.min(axis=0)
         used = highest > 0
         if (lowest[used] == 0).any():
@@ -161,7 +161,7 @@ class Channel(Described):
         return max(_log_ratio(high, low) for high, low in zip(highest[used], lowest[used], strict=True))
 
     def delta(self, epsilon: float) -> float:
-        """Smallest delta at this epsilon, over all ordered pairs of inputs (hockey-stick divergence)."""
+        """Smallest delta that holds at this epsilon for all ordered pairs of inputs (hockey-stick divergence)."""
         nonnegative(epsilon=epsilon)
         largest = math.exp(min(epsilon, _LARGEST_EXPONENT))
         factor = Fraction(largest) if self.is_exact else largest

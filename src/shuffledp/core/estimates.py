@@ -138,7 +138,7 @@ class Estimate(Shown):
 
     @property
     def derived(self) -> tuple["Estimate", ...]:
-        """Further estimates from the same reports, such as quantiles; empty except in subclasses."""
+        """Estimates of other numbers from the same reports, such as quantiles; empty except in subclasses."""
         return ()
 
     @property

@@ -293,7 +293,7 @@ class View:
         return partial(type(self), **{name: getattr(self, name) for name in parts}), ()
 
     def _sorted_rows(self) -> list[NDArray[Any]]:
-        """Columns of scalars, unrounded in their own dtypes, with rows sorted by label and content."""
+        """Labels and reports as columns of scalars, not rounded, with rows sorted by label and content."""
         columns = [] if self.labels is None else [self.labels]
         for column in self.reports.columns.values():
             columns += [column] if column.ndim == 1 else list(column.T)

@@ -129,7 +129,7 @@ class DifferentialPrivacy(Guarantee):
         return replace(self, epsilon=epsilon, delta=min(1.0, delta))
 
     def mix(self, other: Self, weight: float) -> Self:
-        """Larger epsilon and average delta, by convexity of the divergence; the average is rounded up."""
+        """Guarantee of a mixture, by convexity of the divergence: larger epsilon, average delta rounded up."""
         self._require_same(other)
         validate.probability(weight=weight)
         delta = sum_rounded_up(self.delta, other.delta, shares=(Fraction(weight), 1 - Fraction(weight)))
@@ -257,7 +257,7 @@ class RenyiDP(Guarantee):
         return replace(self, epsilons=tuple(map(sum_rounded_up, self.epsilons, other.epsilons)))
 
     def mix(self, other: Self, weight: float) -> Self:
-        """Larger epsilon at each order, by quasi-convexity of the divergence."""
+        """Guarantee of a mixture: larger epsilon of both at each order, by quasi-convexity of the divergence."""
         self._require_same(other)
         validate.probability(weight=weight)
         return replace(self, epsilons=tuple(map(max, self.epsilons, other.epsilons)))
@@ -363,7 +363,7 @@ class DSigmaPrivacy(Guarantee):
         return replace(self, alpha=alpha, delta=min(1.0, delta), by_size=())
 
     def mix(self, other: Self, weight: float) -> Self:
-        """Larger alpha and average delta, rounded up (Meehan et al. 2022, Lemma 2).
+        """Guarantee of a mixture: larger alpha of both, average delta rounded up (Meehan et al. 2022, Lemma 2).
 
         The last line of the lemma lacks exp(alpha).
         """

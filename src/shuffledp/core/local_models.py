@@ -347,7 +347,7 @@ class MeanModel(LocalModel):
     @property
     @abstractmethod
     def noise_curvature(self) -> float:
-        """Growth of the noise variance with the values' spread; at least -1, where reports hide the spread."""
+        """Growth of the noise variance with the values' spread; at -1, the smallest, reports hide the spread."""
 
     @property
     def tells_spread(self) -> bool:

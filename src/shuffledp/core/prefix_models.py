@@ -54,7 +54,7 @@ class PrefixModel(LocalModel):
 
     @property
     def q(self) -> float:
-        """Probability that a report for estimates supports a particular code other than its sender's."""
+        """Probability that a report about whole codes supports a particular code other than its sender's."""
         return 1 / self.hash_range
 
     @property

@@ -220,9 +220,9 @@ class ShuffleModel(Described):
         return ()
 
     def position_laws(self) -> tuple[PositionLaw, ...]:
-        """Distributions of positions: at least one majorizes each person's; empty if unknown.
+        """Distributions of positions: for each person, at least one majorizes the person's own.
 
-        They are conditional on everything that is seen besides the reports.
+        Empty if unknown. They are conditional on everything that is seen besides the reports.
         """
         return (PositionLaw(weights=(1 / self.num_users,), counts=(self.num_users,)),) if self.is_uniform else ()
 

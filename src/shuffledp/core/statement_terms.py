@@ -179,7 +179,7 @@ _TRUSTED = {
 
 
 def trust_in_hosts(trust: tuple[Trust, ...]) -> tuple[Trust, ...]:
-    """Trust assumptions with enough hosts in place of the shuffler, where shares are kept apart."""
+    """Trust assumptions, with enough hosts in the shuffler's place if shares must be kept apart."""
     if Trust.SHARES_APART not in trust:
         return trust
     others = (each for each in trust if each not in (Trust.SHUFFLER, Trust.NO_COLLUSION))

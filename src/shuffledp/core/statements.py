@@ -193,7 +193,7 @@ class PrivacyStatement(Described, Shown):
         return self._epsilon_beside(other) <= other._epsilon_beside(self)
 
     def _epsilon_beside(self, other: "PrivacyStatement") -> float:
-        """Epsilon of this statement, if both statements can be compared by epsilon alone."""
+        """Epsilon of this statement; refused unless epsilon alone can compare the two statements."""
         if not isinstance(other, PrivacyStatement):
             raise IncomparableError(f"a statement can only be compared with a statement; got {type(other).__name__}.")
         mine, theirs = self.guarantee, other.guarantee
@@ -379,7 +379,7 @@ def _labelled(
 
 
 def combined(parts: tuple[Part, ...], guarantee: Guarantee, *, theorem: str, citation: str) -> PrivacyStatement:
-    """Upper bound by a theorem for a whole from its parts, with the trust assumptions of all parts."""
+    """Statement of a theorem's upper bound for a whole, with the trust assumptions of all its parts."""
     statements = [part.statement for part in parts]
     # A conclusion is published only if all that it rests on is.
     own = any(statement.basis.status is Status.OWN_PROOF for statement in statements)

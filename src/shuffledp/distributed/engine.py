@@ -152,7 +152,7 @@ def _released(
     seeded: bool,
     watch: ProgressListener,
 ) -> ColumnOutcome:
-    """Release of a column from the counts of its shares and parts, and the placement of its reports."""
+    """Release of a column, from counts of shares and parts, and from the order of a placed view, if any."""
     flow, provenance = counted_flow(column, shares, watch), Provenance(seeded=seeded, trust=(Trust.OPERATOR,))
     facts, names = written_view(column, parts, flow, place / VIEW, provenance, where=where)
     return concluded(column, parts, facts, place, names, where=where)

@@ -129,7 +129,7 @@ def _is_local_loss(found: Examination) -> bool:
 
 
 def best_possible(lower: float, upper: float, slack: float) -> str:
-    """Sentence on the best possible epsilon's interval, and on the stated epsilon's largest ratio to it."""
+    """Sentence with bounds on the best possible epsilon, and on the stated epsilon's ratio to the best."""
     return (
         f"The best possible epsilon is between {in_digits(lower, 'at least')} and {in_digits(upper, 'at most')}: "
         f"what is stated is at most {in_digits(slack, 'at most')} times the best possible."

@@ -24,7 +24,7 @@ TERMINAL, DETAIL, PAGE = Medium.TERMINAL, Medium.DETAIL, Medium.PAGE
 
 
 class Role(StrEnum):
-    """Role of a text."""
+    """Role of a text in a document, such as a note or a warning."""
 
     PLAIN = "plain"
     LEAD = "lead"

@@ -255,7 +255,7 @@ def _learned_of(outcome: ColumnOutcome) -> Iterable[Block]:
 
 
 def _drawn(outcome: ColumnOutcome, found: Comparison, size: str) -> Iterable[Block]:
-    """A guide to the bars, the bars of both adversaries, and their limits."""
+    """Guide to the bars, bars of both adversaries, and a note on people whose answers go together."""
     least = least_hidden(outcome.model)
     people = f"{hiding(least, 'person', 'people')}{' of the smallest stratum' * (least is not outcome.model)}"
     seedless = any(statement.withdrawn for statement in outcome.release.statements)

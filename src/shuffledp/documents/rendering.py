@@ -95,7 +95,7 @@ class _PanelSize:
 
 
 def _aligned(panels: Sequence[Panel], rooms: Sequence[_PanelSize]) -> list[_PanelSize]:
-    """Rooms of panels, made equally wide where curves have names, so that axes can be compared."""
+    """Sizes of panels, with equal right margins where curves have names, so that axes can be compared."""
     named = [any(isinstance(mark, Name) for mark in panel.marks) for panel in panels]
     right = max((room.right for room, has_names in zip(rooms, named, strict=True) if has_names), default=0.0)
     return [replace(room, right=right) if has_names else room for room, has_names in zip(rooms, named, strict=True)]

@@ -242,7 +242,7 @@ def noisy_sort_law(
     law: dict[Permutation, float | Fraction] = {}
 
     def extend(chosen: Permutation, below: Floats) -> None:
-        """Append one more item to the chosen items, which are in this order.
+        """Extend the order ``chosen`` by every remaining item in turn; complete orders enter the law.
 
         ``below`` is the density factor below each node.
         """

@@ -204,7 +204,7 @@ def _local_excess(matrix: Floats, prior: Floats, gain: Floats) -> float:
 
 
 def _excess(weighted: Floats, first: int) -> float:
-    """Excess of the best guess after each view (column) over the best prior guess, after a check."""
+    """Excess of the best guess after a view (column) over the best prior guess; views are checked first."""
     check_views(weighted)
     return excess_of_views(weighted, first)
 

@@ -172,7 +172,7 @@ def _states(small: Scores, slots: Sequence[tuple[float, int]]) -> float:
 
 
 def _with_rest(small: Scores, slots: Slots) -> tuple[float, float]:
-    """Expected excess with all further slots at their mean, and a bound on the excess left out."""
+    """Expected excess with all other slots at their mean, and a bound on the excess left out."""
     mass = sum(count * weight for weight, count in slots)
     relative = small.values - small.values[0]
     shift = (1 - mass) / mass * (relative @ small.chances)
@@ -181,7 +181,7 @@ def _with_rest(small: Scores, slots: Slots) -> tuple[float, float]:
 
 
 def _evened(small: Scores, heaviest: Sequence[tuple[float, int]]) -> Slots:
-    """Heaviest slots with equal weights, of the number that makes their sum vary most."""
+    """Heaviest slots with equal weights, as many as make the weighted sum vary most."""
     best: tuple[float, Slots] = (-1.0, (heaviest[0],))
     mass, number = 0.0, 0
     for weight, count in heaviest:

@@ -274,7 +274,7 @@ def _by_name(small: Scores, slots: Slots, chosen: str, source: RandomSource | No
 
 
 def largest(found: Sequence[BestExcess]) -> BestExcess:
-    """Best guess with the largest excess of several; the limits are the largest limits of all."""
+    """Largest excess of several best guesses, with the largest lower and the largest upper limit."""
     best = max(found, key=lambda each: each.excess)
     sampled = [each for each in found if each.kind is Kind.ESTIMATE]
     kind, method = (sampled[0].kind, sampled[0].method) if sampled else (best.kind, best.method)

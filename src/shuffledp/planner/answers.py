@@ -89,7 +89,7 @@ def _choices(_: Question) -> Answer:
 
 
 def _promise(question: Question) -> Answer:
-    """Statements of the task, their cost, the trusted parties, and the protection left without them."""
+    """Statements of a task, costs, trusted parties, and the protection that is left without these parties."""
     column = question.column()
     column.require_people(question.people, planned=True)
     shuffler = question.shuffle(column)

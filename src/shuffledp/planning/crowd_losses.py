@@ -86,7 +86,7 @@ def robustness(
 
 
 def _largest_made(make: Callable[[float], LocalModel], epsilon0: float, least: float) -> LocalModel:
-    """Model at a local loss, or at nearly the largest possible smaller loss."""
+    """Model with this local loss; if none can be made, with the largest of several smaller losses."""
     while epsilon0 > least:
         try:
             return make(epsilon0)

@@ -19,7 +19,7 @@ Around = Surroundings | tuple[Surroundings, ...]  # several are graphs, one for 
 
 
 def people_around(around: Around) -> int:
-    """Number of people in groups, strata or graphs."""
+    """Number of people in a public structure, which is given as groups, strata or graphs."""
     return around[0].num_users if isinstance(around, tuple) else around.num_users
 
 

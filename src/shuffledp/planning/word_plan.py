@@ -157,7 +157,7 @@ def _better(model: MaskedPrefixModel, people: int, share: float | None, alpha: f
 
 
 def _enough(model: MaskedPrefixModel, people: int, alpha: float) -> int | None:
-    """Number of people at which a word of all people is found; None if above ten billion.
+    """Number of people at which a word that all of them write is found; None if above ten billion.
 
     The number is found to 1 %.
     """

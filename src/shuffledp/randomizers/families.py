@@ -246,5 +246,5 @@ class RangeRandomizer(Mechanism):
         """Report columns for these checked numbers."""
 
     def _numbers(self, values: ArrayLike) -> NDArray[np.float64]:
-        """Fresh column of numbers in the range."""
+        """Copy of the values as floats in the range."""
         return as_numbers(values, lower=self.model.lower, upper=self.model.upper, clip=self.clip)

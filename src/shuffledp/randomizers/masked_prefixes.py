@@ -171,7 +171,7 @@ class MaskedPrefixModel(PrefixModel):
         return extension_counts(prepared.functions, prepared.values, key, self.prefix_bits)
 
     def code_counts(self, prepared: "PartReports", codes: Sequence[int]) -> NDArray[np.int64]:
-        """Number of reports for estimates (``prepared``) that support each code.
+        """Number of ``prepared`` reports about whole codes that support each code.
 
         That is, whose function hashes the code to the reported value.
         """

@@ -98,7 +98,7 @@ class RoundedMeanModel(RespondedRangeModel):
 
     @property
     def tells_spread(self) -> bool:
-        """True for a fine grid, whose rounded values have the spread of the values."""
+        """True if the grid is fine enough for the spread of values to be estimated from the reports."""
         return self.num_levels >= _FEWEST_TELLING_LEVELS
 
     def channel(self, *, exact: bool = False) -> Channel | None:

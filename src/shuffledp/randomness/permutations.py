@@ -67,7 +67,7 @@ def shuffle_in_place(rows: NDArray[np.unsignedinteger], *, source: RandomSource 
 def shuffled_together(
     columns: Mapping[str, NDArray[Any]], *, source: RandomSource | None = None
 ) -> dict[str, NDArray[Any]]:
-    """Columns shuffled together by `shuffle_in_place`, if rows are very many and narrow; else empty.
+    """Columns shuffled together by `shuffle_in_place`; empty unless rows are very many and narrow.
 
     A row is narrow if it has 1, 2 or 4 bytes in all columns together.
     """

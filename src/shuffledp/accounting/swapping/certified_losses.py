@@ -30,7 +30,7 @@ class SearchedLosses:
     limit: float
 
     def epsilon(self, delta: float) -> float:
-        """Least epsilon that the search finds; the limit if it finds no epsilon."""
+        """Least epsilon that the search finds; ``limit`` if the search fails."""
         found = self.searched_epsilon(delta)
         return self.limit if found is None else found
 

@@ -106,7 +106,7 @@ def _lowest(bound: DeltaBound, epsilon: float, start: Choices, others: int, delt
 
 
 def _settled(bound: DeltaBound, epsilon: float, choices: Choices, delta: float, limit: float) -> SearchResult | None:
-    """Result at the least epsilon tried with a whole bound of at most delta; None without one."""
+    """Result at the least epsilon tried at which the fully evaluated bound is at most delta; else None."""
     best: SearchResult | None = None
     before: tuple[float, float] | None = None
     slope = choices.rate * math.exp(epsilon)  # approximate slope of ln delta
@@ -129,7 +129,7 @@ def _settled(bound: DeltaBound, epsilon: float, choices: Choices, delta: float, 
 
 
 def usable(bound: DeltaBound, epsilon: float, start: Choices) -> Choices | None:
-    """First choices near the start for which the bound exists; None if there are none."""
+    """First of the choices tried near ``start`` for which the bound exists; None if none is usable."""
     for donors in _SPREAD:
         for rate in (1.0, 0.75):
             tried = Choices(rate=start.rate * rate, donors=min(start.donors * donors, 0.3), smoothing=start.smoothing)

@@ -83,7 +83,7 @@ class PersonalBlanket:
 
 
 def personal_blanket(people: PersonalLosses, *, victim: int, users: int, outside: float) -> PersonalBlanket:
-    """Blanket that hides a victim with one of the local losses.
+    """Blanket that hides a victim; ``victim`` is the index of the victim's local loss.
 
     It comes from the ``users`` participants who hide the victim least. About ``outside`` may be left out of the law.
     """

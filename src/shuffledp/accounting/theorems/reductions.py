@@ -202,7 +202,7 @@ class SwapCost(Theorem):
     status = Status.OWN_PROOF
 
     def concerns(self, model: ProtocolModel) -> bool:
-        """Whether costs of exchanging two people exist in the model's shuffle, known or not."""
+        """Whether exchanging two people has a cost in the model's shuffle, be the cost known or not."""
         return super().concerns(model) and model.shuffle.has_swap_costs
 
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
@@ -219,7 +219,7 @@ class SwapCost(Theorem):
         return max(self._epsilons(model, delta=delta), default=model.local.epsilon0)
 
     def explained(self, model: ProtocolModel, *, delta: float) -> tuple[Guarantee, tuple[str, ...]]:
-        """Guarantee, with a remark on the least mixed person or on people who are not alone."""
+        """Guarantee, with a remark on the least mixed person, or on all who are mixed with somebody."""
         epsilons, epsilon0 = self._epsilons(model, delta=delta), model.local.epsilon0
         guarantee = CentralDP(epsilon=max(epsilons, default=epsilon0), delta=delta)
         alone, windows = model.shuffle.num_alone, model.shuffle.swap_windows()

@@ -212,7 +212,7 @@ class BinaryWorst(EvaluatedTheorem):
         return _counted_users(model).holds and _symmetric(model).holds
 
     def evaluator(self, model: ProtocolModel) -> BinaryCounts:
-        """Counts of ones over all data sets."""
+        """Evaluator of the largest delta, from counts of ones over all data sets."""
         return BinaryCounts(epsilon0=model.local.epsilon0, users=model.num_users)
 
 

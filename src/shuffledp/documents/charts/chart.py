@@ -74,7 +74,7 @@ class Band(Mark):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Columns(Mark):
-    """Columns between neighboring ``edges``."""
+    """Vertical bars of these ``heights``, each between two neighboring ``edges``."""
 
     edges: Numbers
     heights: Numbers

@@ -293,7 +293,7 @@ class _Family:
         return high
 
     def users_curve(self, theorem: Theorem, users: NDArray[np.int64], people: int) -> Curve:
-        """Curve of a theorem over users; if it fails, the reason given is one that more users do not remove, if any."""
+        """Curve of a theorem over users, with a reason for failure that more users do not remove, if any."""
         failing, never = self.failing(theorem, people), self.failing(theorem, _FARTHEST)
         lasting = next((text for name, text in failing.items() if name in never), None)
         curve = self.curve(theorem, users, people)

@@ -93,7 +93,7 @@ def _trusted(collection: Collection) -> list[Trust]:
 
 
 def _of_people(needed: Trust, collection: Collection) -> str:
-    """Trust in words; beside fake senders, who are named before, it is about everybody else."""
+    """Trust requirement in words, for a text that mentions the collection's fake senders, if any."""
     return needed.text_beside_fakes if collection.task.people.fakes else needed.text
 
 

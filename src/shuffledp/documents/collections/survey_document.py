@@ -150,7 +150,7 @@ def open_local_document(collection: Collection, folder: Path) -> Document:
 
 
 def page_checked_document(page: WebPage, collection: Collection | None, *lines: str) -> Document:
-    """Document after a check: the right page is served, and the promise of the collection inside it.
+    """Document after a page was found to be the right one, with the promise of the collection in the page.
 
     Args:
         page: address and digest.
@@ -247,7 +247,7 @@ def _accuracy(found: "Knowledge", people: int) -> str:
 
 
 def _reach(found: "Knowledge", people: int) -> str:
-    """Distance in percentage points for a share, or in the units of a mean or a total."""
+    """Half-width of an interval as text: in points for a share, in data units for a mean or a total."""
     half_width = min(found.half_width, found.asked.width)
     if found.asked.ends is None and not found.asked.total:
         return f"+-{half_width * _POINTS:.0f} points"

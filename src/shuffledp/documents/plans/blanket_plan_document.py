@@ -11,7 +11,7 @@ from shuffledp.planning.blanket_plan import BlanketOption, BlanketPlan
 
 @dataclass(frozen=True, slots=True)
 class BlanketPlanDocument(ColumnPlanDocument):
-    """Words about a blanket of random messages: the task's own way, or a way with a far smaller error."""
+    """Words about the plan of a column whose blanket of random messages is used, or only recommended."""
 
     def further(self) -> Iterable[Block]:
         """Blocks with the messages that each loss needs, or with the better way of asking."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ColumnPlanDocument:
-    """Words about the plan of a column with a randomizer on the device; families have subclasses for theirs."""
+    """Words about the plan of a column with a randomizer on the device; families add subclasses."""
 
     column: ColumnPlan
 

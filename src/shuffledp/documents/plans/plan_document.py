@@ -98,7 +98,7 @@ def _people(plan: Plan, stratum: str) -> Iterable[str]:
 
 
 def people_document(plan: "PeoplePlan") -> Document:
-    """The number of people first, then alternatives, and the lines for the task."""
+    """Document with the number of people first, then alternatives, and the lines for the task."""
     best, target = plan.options[0], plan.target_epsilon
     wanted = f"+-{plan.half_width:g} at {best.level:.0%}"
     loss = "" if target is None else f" and epsilon at most {target:g} (delta {best.delta:g})"

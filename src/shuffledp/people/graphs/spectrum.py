@@ -73,7 +73,7 @@ def lazy_gap(graph: "Graph", laziness: float = 0.0) -> float:
 
 
 def certain_gap(graph: "Graph", laziness: float = 0.0) -> float:
-    """Lower bound on the `lazy_gap`, on which guarantees are based."""
+    """Lower bound on the `lazy_gap`; guarantees are based on this bound."""
     return max(0.0, lazy_gap(graph, laziness) - (1 - laziness) * graph.spectrum_error)
 
 
