@@ -344,6 +344,11 @@ def test_people_of_a_small_label_are_told_apart_by_their_label():
     document = sought_document(found, name="parts", digest="0" * 64, groups=asked.column.shuffler.groups)
     assert "(part east (4); part south (3))" in " ".join(str(each) for each in document.promise.headline)
     assert "label" not in LeftOut(people=1, at=(), row=3).to_dict()
+    found = seek(asked.column, grouping, Requirements(household=3, chance=0.3))
+    assert found.found[found.best].promises.households["3"].most > 0.3  # of the three in the south
+    document = sought_document(found, name="parts", digest="0" * 64, groups=asked.column.shuffler.groups)
+    said = " ".join(str(each) for each in document.promise.headline)
+    assert "In the rest a household of 3 is found as seldom as wanted. One of everybody: more than half" in said
 
 
 def test_a_block_just_large_enough_for_a_chance_is_hidden_so_by_alpha_0_alone_and_the_answer_says_so():

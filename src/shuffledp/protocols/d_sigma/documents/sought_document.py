@@ -184,8 +184,11 @@ def _promised(best: FoundSetting, sought: GroupsSought) -> Iterator[str]:
     )
     for size, spread in promises.households.items():
         weak = " This is a weak promise." * (spread.most > WEAK)
+        whose = f"A household of {size}"
+        if best.limits.impossible.get("household"):
+            whose = f"In the rest a household of {size} is found as seldom as wanted. One of everybody"
         yield (
-            f"A household of {size}: more than half of its slots are found at most with "
+            f"{whose}: more than half of its slots are found at most with "
             f"{chance_at_most(spread.most)} (half of the people: {chance_at_most(spread.half)}).{weak}"
         )
     if sought.one_of_several:
