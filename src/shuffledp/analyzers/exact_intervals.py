@@ -97,7 +97,7 @@ def shares_between(
 def reaches_for_population(
     estimate: Estimate, num_reports: int, chances: tuple[float, float], level: float
 ) -> tuple[Floats, Floats, Floats]:
-    """Nearest shares of a population, and the reach of exact intervals below and above; shape (k,) each.
+    """Nearest possible population shares, and reach of exact intervals below and above; shape (k,) each.
 
     Args:
         estimate: of the shares that each ``num_reports`` reports tell of.

@@ -218,7 +218,7 @@ class FrequencyAnalyzer:
         return found
 
     def _exact_interval(self, summary: FrequencySummary, nearest: Floats) -> Floats | None:
-        """Exact intervals extended to the nearest shares, shape (values, 2); None for normal intervals."""
+        """Exact intervals extended to nearest possible shares, shape (values, 2); None for normal intervals."""
         p, q, total = summary.model.p, summary.model.q, summary.num_reports
         if summary.dummies is not None or summary.arrival_share < 1 or not needs_exact(total, p, q):
             return None

@@ -214,7 +214,7 @@ class TickAnalyzer:
         )
 
     def _exact(self, counted: Supports, people: float, chances: tuple[float, float], nearest: Floats) -> Floats | None:
-        """Exact intervals extended to the nearest shares, shape (options, 2); None for normal intervals.
+        """Exact intervals extended to nearest possible shares, shape (options, 2); None for normal intervals.
 
         Where not everybody was asked about an option, the ends are those for a population that is sampled, whose
         interval is the longer one.

@@ -111,7 +111,7 @@ class Game(ABC):
 
     @classmethod
     def parts_of(cls, shuffler: Shuffler) -> Sequence[int]:  # noqa: ARG003 (everybody is in one part)
-        """Numbers of people in the parts of a batch to which a claim may apply; empty without parts."""
+        """Sizes of the parts of a batch, where a claim may apply to one part; empty without parts."""
         return ()
 
     @abstractmethod

@@ -20,7 +20,7 @@ from shuffledp.core.validate import invalid
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part(Described):
-    """Part of a composition or mixture, labelled for example by a column; no statement about the whole."""
+    """Statement about one part of a composition or mixture, with a label such as a column's name."""
 
     label: str
     statement: "PrivacyStatement"

@@ -45,7 +45,7 @@ class SumModel(LocalModel):
 
     @abstractmethod
     def sum_variance(self, people: int) -> float:
-        """Variance of each coordinate of a sum over ``people``, in squared units.
+        """Variance of each coordinate of a sum over ``people``, in squared units of the values.
 
         The variance of rounding enters as a bound.
         """

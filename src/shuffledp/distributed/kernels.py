@@ -182,7 +182,7 @@ def sent(job: Job, share: int, send: Send) -> Iterator[Made]:
 
 
 def keep(job: Job, share: int) -> Iterator[Made]:
-    """Facts about a part with the share's reports in the people's order, and then the share's counts.
+    """Facts about the part that holds the share's reports in the people's order; then the share's counts.
 
     Raises:
         InputDataError: as in `scatter`.
@@ -199,7 +199,7 @@ def keep(job: Job, share: int) -> Iterator[Made]:
 
 
 def sum_up(job: Job, share: int) -> Iterator[Made]:
-    """Facts about a part with the share's reports in fresh random order, and then the share's counts.
+    """Facts about the part that holds the share's reports in fresh random order; then the share's counts.
 
     Raises:
         InputDataError: as in `scatter`.

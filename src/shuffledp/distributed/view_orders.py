@@ -47,7 +47,7 @@ class PlacedView:
     job: Job
 
     def regional(self, column: Column, parts: Path) -> ShuffleResult:
-        """Shuffle result with results by place; ``parts`` is the folder of the view."""
+        """Result of the shuffle, with results for each place; ``parts`` is the folder of the view."""
         return regional_of(column, self.view, self.shuffler, _NO_FOLDER, read_labeled_parts(parts, column))
 
 

@@ -277,7 +277,7 @@ def _drawn(outcome: ColumnOutcome, found: Comparison, size: str) -> Iterable[Blo
 
 
 def worst_of(model: ProtocolModel) -> str:
-    """Largest leakage over all shufflers with this imperfection, if their law is known; else ""."""
+    """Largest leakage over all shufflers as imperfect as the model's, in words; "" where unknown."""
     found = worst_like(model)
     return "" if found is None else change(found, "at most")[0]
 

@@ -74,7 +74,7 @@ def parameters_of(task: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _how(block: Mapping[str, Any]) -> Any:
-    """Table of a task's block that describes its protocol or randomizer."""
+    """Description of the protocol or randomizer in a task's block, as a table of keys."""
     return block["protocol"] if "protocol" in block else block["randomizer"]
 
 

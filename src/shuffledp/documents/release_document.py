@@ -268,7 +268,7 @@ def _beside(document: Document) -> tuple[Block, ...]:
 
 
 def with_places(document: Document, outcome: Outcome, folder: Path) -> Document:
-    """The document of a release with remarks on other releases, and the paths of its page and files."""
+    """Document of a release, with remarks on other releases and with the paths of page and files."""
     document = replace(document, sections=(*document.sections, *_alone(outcome)))
     if not outcome.task.in_blocks:
         return document.followed_by(Section(anchor="files", title="Files", blocks=_places(outcome.column, folder)))

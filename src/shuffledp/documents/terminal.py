@@ -74,7 +74,7 @@ def show(document: Document, console: Console, *, detail: bool = False) -> None:
 
 
 def _under(title: str, table: Table) -> Table:
-    """The table with its section's title in its head, to save a line."""
+    """Table whose head shows the section's title, to save a line."""
     first, *others = table.columns
     return replace(table, columns=(replace(first, brief=f"{title}: {first.head}"), *others))
 

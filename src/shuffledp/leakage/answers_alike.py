@@ -27,7 +27,7 @@ _LARGEST = 50  # people of a household
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HouseholdLeakage:
-    """Chance that the best guess about one person is right, before and after a release.
+    """Chance that the best guess about one person of a household is right, before and after a release.
 
     Args:
         household: people who may agree, the target among them.

@@ -154,7 +154,7 @@ class TargetExamination(Shown):
 
     @property
     def in_short(self) -> str:
-        """Summary: the adversary, and the vulnerability before and after."""
+        """Summary: the adversary, and the vulnerability before and after the release."""
         return f"{self.adversary} adversary: {self.found.in_short}"
 
     def to_dict(self) -> dict[str, Any]:

@@ -195,7 +195,7 @@ def warm_up() -> None:
 
 
 def _examination(question: Question, model: ProtocolModel, stated: tuple[PrivacyStatement, ...]) -> Examination:
-    """Bounds on the loss of all repetitions together.
+    """Bounds on the loss of all releases of the question together.
 
     For one release they are taken from the statements.
     """

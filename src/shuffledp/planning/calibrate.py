@@ -281,7 +281,7 @@ class _Accountant:
 
 @dataclass(slots=True)
 class Search:
-    """Search for the value nearest to the ``hardest`` end of a range with a measure of at most 0.
+    """Search of a range for the value with a measure of at most 0 nearest to the ``hardest`` end.
 
     Every evaluation shrinks the bracket (met, missed]. The next value is where the chord through both ends crosses 0,
     moved by a margin towards the farther end, so that the ends close in alternately; after a step that gained less than

@@ -160,7 +160,7 @@ def laplace_blanket(*, epsilon0: float, cells: int) -> ReportLaw:
 
 
 def _share_of_first(weight: Floats, moment: Floats, first: Floats, second: Floats) -> Floats:
-    """Mass of the first of two points in each cell, at which the cell's mean is kept.
+    """Mass of the first of two points in each cell, chosen so that the cell's mean is kept.
 
     The second point has the rest of the mass.
     """

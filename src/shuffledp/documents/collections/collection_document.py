@@ -234,7 +234,7 @@ def directory_document(fingerprint: str, members: Sequence[tuple[str, str]], dig
 
 
 def handed_in_document(collection: Collection, refused: int) -> Document:
-    """Document at the end of a member's part, with the number of reports that could not be passed on."""
+    """Document after a member handed in reports, with the number of reports that could not be passed on."""
     said = (
         f"{collection.task.name}: more than half of the members voted that they saw the same rounds. What came to "
         "you is handed in, sealed to the analyst; nothing of it is kept here."

@@ -1,4 +1,4 @@
-"""The page of a plan: the future page of its release, without estimates, to share beforehand."""
+"""Page of a plan, to share beforehand: like a release's page, with errors in place of estimates."""
 
 from collections.abc import Iterator
 from dataclasses import replace
