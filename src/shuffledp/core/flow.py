@@ -131,7 +131,7 @@ class Reports(Table):
         return cls.from_table(Table.from_arrow(table), model, seeded=decode(bool, seeded, "seeded"))
 
     def moved(self, moves: Iterable[tuple[NDArray[np.int64], NDArray[np.int64]]]) -> Self:
-        """Reports in another order, by pairs (places, rows) that together fill every place once."""
+        """Reports in a new order: each pair (places, rows) moves rows to places, and every place is filled once."""
         columns = {name: np.empty_like(column) for name, column in self.columns.items()}
         for places, rows in moves:
             for name, column in self.columns.items():

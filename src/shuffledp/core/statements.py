@@ -227,7 +227,7 @@ class PrivacyStatement(Described, Shown):
         return self.weaken(self.guarantee)
 
     def trusting(self, *trust: Trust) -> "PrivacyStatement":
-        """Copy of this statement with further trust assumptions."""
+        """Copy of this statement with added trust assumptions."""
         return replace(self, trust=(*self.trust, *trust))
 
     def naming(self, *parties: Party) -> "PrivacyStatement":
@@ -241,7 +241,7 @@ class PrivacyStatement(Described, Shown):
         return written if self.parties else {key: value for key, value in written.items() if key != "parties"}
 
     def remarking(self, *remarks: str) -> "PrivacyStatement":
-        """Copy of this statement with further remarks."""
+        """Copy of this statement with added remarks."""
         return replace(self, remarks=(*self.remarks, *remarks))
 
     def withdraw(self, reason: Withdrawal) -> "PrivacyStatement":

@@ -129,11 +129,11 @@ class Table:
         return cls({name: frozen(_from_arrow(table.column(name))) for name in table.column_names})
 
     def _with(self, columns: Mapping[str, ArrayLike]) -> Self:
-        """Table of the same kind with other columns; subclasses pass on their further fields."""
+        """Table of the same kind with other columns; subclasses pass on the fields that they add."""
         return type(self)(columns)
 
     def _joined(self, parts: Sequence["Table"]) -> Self:
-        """Table of the same kind with the rows of all parts; subclasses check that further fields agree."""
+        """Table of the same kind with the rows of all parts; subclasses also compare the fields that they add."""
         names = list(self.columns)
         for part in parts:
             if list(part.columns) != names:

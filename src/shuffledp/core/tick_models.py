@@ -53,7 +53,7 @@ class TicksModel(LocalModel):
 
     @property
     def share_asked(self) -> float:
-        """Expected share of people who send a report about a given option; a random sample if below 1."""
+        """Expected share of people who report about a given option; if below 1, these are a random sample."""
         return 1.0
 
     @property

@@ -34,7 +34,7 @@ _NO_FOLDER = Path()  # folder of the task file: groups from a file beside it are
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PlacedView:
-    """Order of a view without reports: numbers in place of reports, with their shuffler and job.
+    """Order of a view without reports: numbers in place of reports, with the shuffler and the job.
 
     Args:
         view: view with numbers in place of reports.

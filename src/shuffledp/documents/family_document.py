@@ -20,7 +20,7 @@ class FamilyDocument:
     """Parts of pages that a family adds for its shufflers and randomizers: none by default."""
 
     def release_sections(self, outcome: "ColumnOutcome") -> Iterable[Section | None]:
-        """Sections of a release, after its estimates."""
+        """Sections that the family adds to a release, after the estimates."""
         del outcome
         return ()
 
@@ -30,7 +30,7 @@ class FamilyDocument:
         return ()
 
     def plan_sections(self, plan: "Plan") -> Iterable[Section]:
-        """Sections of a plan, before its columns."""
+        """Sections that the family adds to a plan, before the columns."""
         del plan
         return ()
 
@@ -45,7 +45,7 @@ class FamilyDocument:
         return ()
 
     def page_sections(self, plan: "Plan", column: "ColumnPlan") -> Iterable[Section | None]:
-        """Sections that the family adds to the page of a plan, after its columns."""
+        """Sections that the family adds to the page of a plan, after the columns."""
         del plan, column
         return ()
 

@@ -191,7 +191,7 @@ def _counted(ledger: Ledger) -> str:
 
 
 def _next(ledger: Ledger, total: Charge) -> Iterator[str]:
-    """Sentence on the number of further releases, like the last release, that still fit."""
+    """Sentence on how many more releases like the last one still fit."""
     last = next((each for each in reversed(ledger.entries.values()) if each.state != "void"), None)
     if last is None or ledger.is_exceeded:
         return

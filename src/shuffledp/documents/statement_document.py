@@ -1,4 +1,4 @@
-"""A privacy statement in words: its numbers, meaning, trust, grounds, and further knowledge."""
+"""A privacy statement in words: numbers, meaning, trust, grounds, and other known statements."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -153,7 +153,7 @@ def guess_of(statement: PrivacyStatement) -> Guess | None:
 
 
 def trust_in_short(statement: PrivacyStatement) -> tuple[Text, ...]:
-    """Trusted parties and further assumptions, on one line."""
+    """Trusted parties and other assumptions, on one line."""
     if statement.guarantee.is_trivial:
         return ()
     trusted = {text for each in statement.trust for text in (statement.words_of(each), each.text_beside_fakes)}
@@ -244,7 +244,7 @@ def grounds_of(statements: Sequence[PrivacyStatement]) -> tuple[Block, ...]:
 
 
 def _in_full(statement: PrivacyStatement) -> tuple[Block, ...]:
-    """The statement as a paragraph, and further requirements of its theorems."""
+    """The statement as a paragraph, and a table of the requirements of its theorems."""
     bases = {"": statement.basis} | {f"{leaf.label}: ": leaf.statement.basis for leaf in statement.leaves()}
     needed = [(f"{of}{each.requirement}", each.value) for of, basis in bases.items() for each in basis.hypotheses]
     heads = (Column("Needed", left=True), Column("Found", left=True))

@@ -1,4 +1,4 @@
-"""Questions of the planner's page about a task, and the limits of their numbers."""
+"""Questions of the planner's page about a task, with limits for the numbers in a question."""
 
 import json
 import math

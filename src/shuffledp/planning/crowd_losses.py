@@ -68,7 +68,7 @@ class Robustness:
 def robustness(
     make: Callable[[float], LocalModel], people: Sequence[int], *, epsilon: float, delta: float
 ) -> Robustness | None:
-    """Robustness of reports for several numbers of people; None if their swing is unknown or unlimited.
+    """Robustness for several numbers of people; None if one report's swing is unknown or unlimited.
 
     Args:
         make: gives the model of a randomizer for a local loss; it may refuse large ones.

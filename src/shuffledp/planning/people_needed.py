@@ -30,7 +30,7 @@ _TOLERANCE = 0.01  # relative, of epsilon0: people change by about twice that
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PeopleNeeded(Described):
-    """Number of people that one randomizer needs for a half-width, and their guarantee.
+    """Number of people that one randomizer needs for a half-width, and the guarantee for these people.
 
     Args:
         kind: of the randomizer.
@@ -77,7 +77,7 @@ class PeoplePlan(Described):
 def people_for(
     local: LocalModel, *, half_width: float, delta: float, level: float = 0.95, least: int = 1
 ) -> PeopleNeeded:
-    """Fewest people for intervals of a half-width, and the guarantee of their shuffle.
+    """Fewest people for intervals of a half-width, and the guarantee of a shuffle among these people.
 
     Args:
         local: model of a randomizer of categories, numbers or vectors.

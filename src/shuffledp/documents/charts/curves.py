@@ -253,7 +253,7 @@ class _Family:
         return {each.name: each.text for each in theorem.hypotheses(model, delta=delta) if not each.holds}
 
     def epsilon(self, theorem: Theorem, value: float) -> float | None:
-        """Epsilon of a theorem at a value; None if it does not apply."""
+        """Epsilon of a theorem at a value; None if the theorem does not apply or is not drawn."""
         model, delta = self.at(value)
         if not self._is_worth(theorem, value) or self.failing(theorem, value):
             return None

@@ -84,7 +84,7 @@ def new_survey_document(
 
 
 def new_mix_steps(collection: Collection, folder: Path, invited: int) -> Iterator[str]:
-    """Next steps after a new survey through a mix, one after the other.
+    """Steps that follow on a new survey through a mix, one after the other.
 
     Args:
         collection: the collection, which the mix has.
