@@ -344,6 +344,9 @@ def test_people_of_a_small_label_are_told_apart_by_their_label():
     document = sought_document(found, name="parts", digest="0" * 64, groups=asked.column.shuffler.groups)
     assert "(part east (4); part south (3))" in " ".join(str(each) for each in document.promise.headline)
     assert "label" not in LeftOut(people=1, at=(), row=3).to_dict()
+    found = seek(asked.column, grouping, Requirements(slot_chance=0.3, blur=40.0))  # wider than the largest part
+    table = sought_document(found, name="parts", digest="0" * 64, groups=asked.column.shuffler.groups).sections[0]
+    assert {row[3] for row in table.blocks[0].rows if row[2] != "never"} == {"any"}  # mutant: the least alpha tried
     found = seek(asked.column, grouping, Requirements(household=3, chance=0.3))
     assert found.found[found.best].promises.households["3"].most > 0.3  # of the three in the south
     document = sought_document(found, name="parts", digest="0" * 64, groups=asked.column.shuffler.groups)

@@ -8,7 +8,7 @@ from shuffledp.documents.document import Document, Promise, Section
 from shuffledp.protocols.d_sigma.documents.exploration_document import NO_LEAK, task_lines
 from shuffledp.protocols.d_sigma.documents.promises_document import chance_at_most
 from shuffledp.protocols.d_sigma.planning.personal_promises import WEAK
-from shuffledp.protocols.d_sigma.planning.wanted_settings import Requirements
+from shuffledp.protocols.d_sigma.planning.wanted_settings import LEAST_ALPHA, Requirements
 from shuffledp.protocols.d_sigma.survey.groups import GroupsSection
 from shuffledp.protocols.d_sigma.survey.pilot_results import GAUSSIAN, Setting
 from shuffledp.protocols.d_sigma.survey.settings_search import FoundSetting, GroupsSought, LeftOut
@@ -309,11 +309,12 @@ def _never(sought: GroupsSought) -> str:
 def _row(each: FoundSetting) -> Iterable[str]:
     limits, promises = each.limits, each.promises
     never = "never" if limits.out_of_reach else ""
+    least = max(limits.at_least.values(), default=0.0)
     return (
         each.setting.mechanism,
         "" if each.setting.reach is None else f"{each.setting.reach:g}",
         never or (_number(min(limits.at_most.values())) if limits.at_most else "any"),
-        never or (_number(max(limits.at_least.values())) if limits.at_least else "any"),
+        never or (_number(least) if least > LEAST_ALPHA else "any"),
         "" if each.displacement is None else f"{each.displacement:,.0f}",
         "" if each.kept is None else percent(each.kept),
         "" if promises is None else chance_at_most(promises.named.most),
