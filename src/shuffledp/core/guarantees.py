@@ -114,7 +114,7 @@ class DifferentialPrivacy(Guarantee):
         return "" if self.is_trivial else weakness_of(self.epsilon, "what one person answered")
 
     def implies(self, other: Guarantee) -> bool:
-        """True if the other is trivial, or has the same type and neighbors and no smaller epsilon or delta."""
+        """True if the other guarantee is trivial, or has equal type and neighbors, no smaller epsilon or delta."""
         if not isinstance(other, DifferentialPrivacy):
             return other.is_trivial
         if other.is_trivial:

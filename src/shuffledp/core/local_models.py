@@ -296,7 +296,7 @@ class FrequencyModel(LocalModel):
 
 
 class MeanModel(LocalModel):
-    """Randomizer of bounded numbers or of vectors with unbiased reports.
+    """Randomizer with unbiased reports on bounded numbers or on vectors.
 
     A report decodes to a *contribution*, whose expectation is its value. The variance that randomizing adds is a
     quadratic function of that value, in each coordinate: on average over a batch ``noise_variance(mean) +

@@ -65,7 +65,7 @@ class _PanelSize:
 
     @classmethod
     def of(cls, panel: Panel, width: int) -> "_PanelSize":
-        """Margins that fit all texts around the axes."""
+        """Size of a panel, with margins that fit all texts around the axes."""
         narrow, left = width <= NARROW, float(_LEFT)
         right = float(_SCALE[narrow] if panel.shades else _RIGHT)
         height, headed = panel.height[narrow], any(panel.title) or bool(panel.above[1] or panel.shades)

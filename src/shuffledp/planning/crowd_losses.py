@@ -1,4 +1,4 @@
-"""Local losses that crowds allow at one central loss, and the influence of false reports there."""
+"""Local losses that crowds allow at one central loss, and influence of false reports at these losses."""
 
 import math
 from collections.abc import Callable, Sequence

@@ -119,7 +119,7 @@ def _prefixes(local: LocalModel) -> MaskedPrefixModel:
 
 
 def _at_loss(protocol: ProtocolModel, epsilon0: float, delta: float, alpha: float) -> WordsAtLoss | None:
-    """Words found at another local loss, with the chunks that suit it."""
+    """Words found at another local loss, with the chunks that suit this loss."""
     bits = _prefixes(protocol.local).num_bits
     try:
         local = MaskedPrefixModel.from_epsilon0(epsilon0=epsilon0, num_bits=bits)

@@ -237,7 +237,7 @@ def discrete_laplace_homogeneous(*, epsilon0: float, steps: int, cells: int) -> 
 
 @dataclass(frozen=True, slots=True)
 class LawFamily:
-    """Report laws of several pairs of inputs, with the number of users, the victim among them.
+    """Report laws of several pairs of inputs, with the number of users, the victim included.
 
     There is a law for each ordered pair (and data set of the others) that counts; from ``limit`` on delta is 0 anyway.
     """

@@ -229,7 +229,7 @@ def shown(epsilon: NDArray[np.float64]) -> NDArray[np.float64]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Family:
-    """Protocols with their deltas, one for each value on the axis.
+    """Protocol and delta for each value on the axis.
 
     Args:
         at: the protocol of a value.

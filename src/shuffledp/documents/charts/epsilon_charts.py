@@ -251,7 +251,7 @@ def _names(curves: Curves, *, by_theorem: bool) -> tuple[Name, ...]:
 
 
 def _within(curves: Curves, values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Values of a curve, with NaN far above the local loss, where they are useless."""
+    """Values of a curve, with NaN for useless values far above the local loss."""
     return np.where(values <= curves.local * _HEADROOM, shown(values), math.nan)
 
 

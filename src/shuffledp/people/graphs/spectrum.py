@@ -128,7 +128,7 @@ def _ends(graph: "Graph", most_products: int) -> Spectrum:
 
 
 def any_direction(size: int) -> Floats:
-    """Pseudorandom normal numbers, the same at every call.
+    """Pseudorandom direction: normal numbers, the same at every call.
 
     By Box and Muller from the words of SplitMix64 (Steele et al. 2014).
     """
