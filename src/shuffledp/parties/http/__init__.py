@@ -4,5 +4,6 @@ In reading order: `event_log` (all that is ever logged), `http_messages` (bodies
 length), `readiness` (whether there is room to store), `web_pages` (pages for people who answer); `connections` and
 `http_parsers` (limits that hold while others misbehave), `certificates`, `serving` (applications at their addresses).
 
-For whoever asks a service: `oblivious_transport` (through a relay) and `pauses` (between attempts).
+For whoever asks a service: `oblivious_transport` (through a relay), `bounded_answers` (of hosts that may send without
+end) and `pauses` (between attempts).
 """

@@ -19,6 +19,7 @@ import httpx
 from shuffledp.core.errors import MalformedMessageError, RemoteProtocolError, UnreachableError
 from shuffledp.core.flow import Progress
 from shuffledp.files.devices import DeviceReports
+from shuffledp.parties.http.bounded_answers import whole_answer
 from shuffledp.parties.http.certificates import trusted
 from shuffledp.parties.http.oblivious_transport import ObliviousTransport
 from shuffledp.parties.http.pauses import Pauses
@@ -302,7 +303,7 @@ def answer_to(
     for _ in attempts(patience):
         reason = f"no answer. {_LATER}"
         try:
-            answer = client.request(method, url, content=body or None, headers=headers)
+            answer = whole_answer(client, client.build_request(method, url, content=body or None, headers=headers))
             if answer.status_code == wanted:
                 return answer
             reason = reason_of(answer)
