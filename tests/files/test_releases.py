@@ -35,6 +35,6 @@ def test_the_keys_of_a_statement_of_nothing_released_are_written_beside_those_of
 
 
 def test_the_strata_of_a_release_are_told_in_one_place_for_one_machine_and_an_engine():
-    assert [path.name for path in SOURCE.rglob("*.py") if "Stratified.of(" in path.read_text()] == [
+    assert [path.name for path in SOURCE.rglob("*.py") if "StratifiedResult.of(" in path.read_text()] == [
         "stratified_section.py"
     ]
