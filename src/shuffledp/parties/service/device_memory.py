@@ -190,7 +190,8 @@ def answer_hosts(
     if away:
         had = len(requests) - len(away)
         first = next((each for each in away if not isinstance(each, UnreachableError)), away[0])
-        raise type(first)(f"{first} Its share is kept for the next time; {had} of {len(requests)} answered.")
+        kept_share = "Its share is kept for the next time; " if isinstance(first, UnreachableError) else ""
+        raise type(first)(f"{first} {kept_share}{had} of {len(requests)} answered.")
     if refused.refused:
         return refused
     memory.stored()
