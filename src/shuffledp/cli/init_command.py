@@ -53,7 +53,7 @@ class _InitOptions:
 
     @property
     def title(self) -> str:
-        """Name of the template: the only kind of question, else the kind that was given, else ``survey``."""
+        """Template's name: the kind of the only private column, else the option ``kind``, else "survey"."""
         return (self.kinds[0] if len(self.kinds) == 1 else self.kind) or "survey"
 
     def kind_of(self, column: str) -> str | None:

@@ -43,7 +43,7 @@ def new(
     ] = None,
     output: Annotated[Path, typer.Option(metavar="FILE", help="The file to make.")],
 ) -> None:
-    """Begin a ledger: the cap is what may be quoted, however results of one release decide on the next.
+    """Begin a ledger, whose cap holds for all releases together, even if results decide on the next.
 
     Keep the file, and a copy of each newer one: a ledger that is lost cannot be made anew.
     """

@@ -156,7 +156,7 @@ Send = Callable[[Reports, int, int], Iterator[Block]]  # reports, number of part
 
 
 def scatter(job: Job, share: int) -> Iterator[Made]:
-    """Blocks of a share's reports, scattered uniformly over the parts, then the counts of the share.
+    """Blocks of a share's reports, each report for a uniformly random part; then the share's counts.
 
     Raises:
         InputDataError: for input that does not fit the task; the message tells rows of the share, and no answer.
@@ -182,7 +182,7 @@ def sent(job: Job, share: int, send: Send) -> Iterator[Made]:
 
 
 def keep(job: Job, share: int) -> Iterator[Made]:
-    """Facts about the part that holds the share's reports in the people's order; then the share's counts.
+    """Write a share's reports as one part, in the people's order; yield the part's facts, then counts.
 
     Raises:
         InputDataError: as in `scatter`.
@@ -199,7 +199,7 @@ def keep(job: Job, share: int) -> Iterator[Made]:
 
 
 def sum_up(job: Job, share: int) -> Iterator[Made]:
-    """Facts about the part that holds the share's reports in fresh random order; then the share's counts.
+    """Write a share's reports as one part, in fresh random order; yield the part's facts, then counts.
 
     Raises:
         InputDataError: as in `scatter`.

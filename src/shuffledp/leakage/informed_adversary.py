@@ -319,7 +319,7 @@ def pair_of(prior: Floats) -> tuple[float, float] | None:
 def best_among(
     matrix: Floats, prior: Floats, gain: Floats, law: Floats, choose: Callable[[Scores], BestExcess]
 ) -> BestExcess:
-    """Best guess if the others' reports have this law, with at most the excess of one report.
+    """Excess of the best guess if ``law`` is the law of the others' reports; at most that of one report.
 
     The excess of one report is that of an adversary who knows the target's report. The matrix and the prior are the
     target's; ``choose`` is the best guess for reports that others send too.

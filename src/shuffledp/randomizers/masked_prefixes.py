@@ -97,7 +97,7 @@ class MaskedPrefixModel(PrefixModel):
 
     @property
     def p(self) -> float:
-        """Probability that a report supports its sender's true code, in the report's part."""
+        """Probability that a report's value is the true one for its part and hash function."""
         return self.response.p
 
     @property

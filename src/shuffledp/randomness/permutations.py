@@ -93,7 +93,10 @@ def _exchange_all(items: Any, exchange: Callable[[Any, int, NDArray[np.uint64]],
 
 
 def _exchange_plainly(items: list[int], position: int, words: NDArray[np.uint64]) -> int:
-    """Plain form of `_exchange`, in integers without limit; returns the next place."""
+    """Exchange items from ``position`` downward with items drawn by ``words``; return the next place.
+
+    Words that would make the draw uneven are skipped. In Python's integers, which have no limit.
+    """
     for word in words.tolist():
         product = word * (position + 1)
         if product % 2**64 < 2**64 % (position + 1):
@@ -105,7 +108,7 @@ def _exchange_plainly(items: list[int], position: int, words: NDArray[np.uint64]
 
 
 def _exchange(items: NDArray[np.int64], position: int, words: NDArray[np.uint64]) -> int:
-    """Compiled form of `_exchange_plainly`, in 64 bits; returns the next place."""
+    """Do the same as `_exchange_plainly`, but in 64-bit arithmetic, which can be compiled."""
     for word in words:
         bound = np.uint64(position) + _ONE
         lower = word * bound

@@ -171,7 +171,10 @@ class StatementFile:
 
 
 def is_sum(statement: PrivacyStatement) -> bool:
-    """Whether a statement's loss covers the joint loss of its parts, so that parts can be counted singly."""
+    """Whether a statement claims the joint loss of its parts; if so, parts may be counted in its place.
+
+    A statement about orders may also claim more.
+    """
     claim, parts = statement.guarantee, statement.parts
     try:
         added = compose([part.statement for part in parts]).guarantee

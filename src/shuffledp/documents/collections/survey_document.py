@@ -150,7 +150,7 @@ def open_local_document(collection: Collection, folder: Path) -> Document:
 
 
 def page_checked_document(page: WebPage, collection: Collection | None, *lines: str) -> Document:
-    """Document after a page was found to be the right one, with the promise of the collection in the page.
+    """Document on a page that was found to be the right one: the check, then the page's collection.
 
     Args:
         page: address and digest.

@@ -121,7 +121,7 @@ class LinkKeys:
         return cls(1, {each: secrets.token_bytes(KEY_BYTES) for each in contacts}, {})
 
     def hearing(self, inward: Mapping[int, bytes]) -> Self:
-        """Keys of the first round with the inward keys received from contacts."""
+        """Keys of the first round, completed by the inward keys that contacts sent."""
         return replace(self, inward=dict(inward))
 
     def after(self, number: int) -> Self:

@@ -12,7 +12,7 @@ STEPS = list(Stage).index(Stage.AGREED)
 
 @dataclass(frozen=True, slots=True)
 class Awaited:
-    """Shufflers that a fetch waits for, beside the close of the collection.
+    """Shufflers that a fetch waits for, and the step of their agreement that the others have done.
 
     Args:
         silent: addresses of the shufflers that do not answer.

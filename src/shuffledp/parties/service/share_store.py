@@ -53,7 +53,7 @@ class ShareStore(ReportStore):
     def _admit(
         self, rows: Sequence[Row], digests: Sequence[bytes], token: bytes | None, *, is_full: bool
     ) -> ReportError | Count:
-        """Outcome of one submission; the set id of another submission is refused."""
+        """Outcome of one submission; refused if its set id is stored already with other shares."""
         found = self.rows("SELECT digests FROM sets WHERE id = ?", _set_id(rows))
         if found and found[0][0] != b"".join(digests):
             return ReportError.REPORT_REPLAYED

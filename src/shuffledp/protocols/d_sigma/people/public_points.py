@@ -36,7 +36,10 @@ class Runs(NamedTuple):
 
 
 def as_runs(starts: Integers, members: Integers) -> Runs:
-    """Nonempty sets as runs, from ascending members ``members[starts[h] : starts[h + 1]]``."""
+    """Sets as runs of consecutive integers; set h is ``members[starts[h] : starts[h + 1]]``.
+
+    No set is empty, and the members of each are ascending.
+    """
     new = np.ones(members.size, dtype=np.bool_)
     new[1:] = members[1:] != members[:-1] + 1
     new[starts[:-1]] = True

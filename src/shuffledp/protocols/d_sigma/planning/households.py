@@ -135,7 +135,7 @@ def household_chances(
 
 
 def _geometry(shuffler: SlotShuffler) -> SwapGeometry:
-    """Swap costs of a shuffler near an order; a shuffler without finite costs is refused."""
+    """Swap geometry of a shuffler; refused if exchanging two people has no finite cost."""
     try:
         return shuffler.swap_geometry()
     except UnsupportedModelError:

@@ -99,7 +99,10 @@ def _together(profiles: Sequence[Profile], delta: float) -> float:
 
 @dataclass(frozen=True)
 class _Curve:
-    """Curve of delta of a loss profile, valid in both directions: a second reversal restores the group."""
+    """Delta curve of a loss profile, which holds for both directions of the profile's pair of laws.
+
+    Reversing a reversed group restores it, so that the two laws change places.
+    """
 
     profile: Profile
 

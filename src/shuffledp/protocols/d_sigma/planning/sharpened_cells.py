@@ -31,7 +31,7 @@ class SharpenedCells(Described):
     stretched: float
 
     def error(self, of_as_many: ExpectedError) -> float:
-        """Upper bound on a cell's standard error, from the expected error of the same number of reports."""
+        """Upper bound on a cell's standard error, if as many reports of random people err by ``of_as_many``."""
         return self.stretched * math.hypot(of_as_many.standard_error, of_as_many.sampling_error)
 
 

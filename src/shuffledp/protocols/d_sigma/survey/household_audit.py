@@ -34,9 +34,9 @@ def name_household(
     source: RandomSource | None,
     progress: Callable[[int, int | None], None],
 ) -> Naming | None:
-    """Audit by naming over half of a household's slots: the household with the largest stated chance.
+    """Audit of the household with the largest stated chance: try to name over half of its slots.
 
-    None without a statement.
+    None if nothing is stated.
 
     The attacker knows all answers, which are those that make the household stand out, and the law of the shuffle.
 

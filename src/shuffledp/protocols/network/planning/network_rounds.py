@@ -332,7 +332,10 @@ def _past_the_least(above: Callable[[int], float], low: int, middle: int, high: 
 
 
 def _between(above: Callable[[int], float], low: int, rounds: int) -> int:
-    """Fewest rounds between ``low``, too few, and ``rounds``, enough, by secants or halves."""
+    """Fewest rounds that are enough, more than ``low`` (too few) and at most ``rounds`` (enough).
+
+    By secants, or by halves where secants are slow.
+    """
     halve = False
     while rounds - low > 1:
         one, other = above(low), above(rounds)

@@ -76,9 +76,10 @@ class RandomWalkShuffleModel(WalkFacts, ColludingShuffleModel):
         return f"{released:,} reports{handed_in} released."
 
     def position_windows(self) -> tuple[SwapWindows, ...]:
-        """Swap window of all people, if no report is lost; an exchange of two people costs gamma_t.
+        """One swap window of all people, with gamma_t as the cost of an exchange; empty for some walks.
 
-        It holds given how many reports each person holds.
+        Empty unless all people hand in all that they hold (protocol "all"), without dropout, churn, colluders and
+        slots. The window holds given how many reports each person holds.
 
         Walks are independent; so given the bags, people are assigned to the places in them with probabilities that are
         products, and exchanging two people changes one by a factor of at most exp(gamma_t).
