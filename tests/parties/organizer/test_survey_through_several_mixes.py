@@ -7,6 +7,7 @@ import sys
 import time
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from itertools import count
 
 import httpx
@@ -119,7 +120,8 @@ def test_a_mix_that_is_away_is_named_and_keeps_no_other_open_and_two_signals_sto
         with ExitStack() as last:
             collection = made(tmp_path, stack, monkeypatch, last=last)
         *there, away = (each.url for each in collection.hosts)
-        running = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        heard = partial(signal.signal, how, signal.SIG_DFL)  # a shell in the background lets tests ignore Ctrl-C
+        running = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, preexec_fn=heard)  # noqa: PLW1509
         while "since step 1" not in (line := running.stderr.readline()):
             assert line.startswith("Waiting for the close"), line
         assert line.startswith(f"Waiting since step 1 of 4 for {away}, which does not answer.")
@@ -128,7 +130,7 @@ def test_a_mix_that_is_away_is_named_and_keeps_no_other_open_and_two_signals_sto
         running.send_signal(how)
         time.sleep(0.002)
         running.send_signal(how)
-        _, rest = running.communicate()
+        _, rest = running.communicate(timeout=60)
         assert (running.returncode, rest.splitlines()) == (
             128 + how,
             ["Stopped. Run the same command again, and it goes on where it was."],
