@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from shuffledp.cli.options import Force, show_document, whole
-from shuffledp.core.errors import InputDataError, InvalidParameterError, ShuffleDPError
+from shuffledp.core.errors import InputDataError, InvalidParameterError, MissingColumnError, ShuffleDPError
 
 if TYPE_CHECKING:
     from shuffledp.files.answer_inspection import ColumnContent
@@ -155,10 +155,9 @@ def _with_kinds(values: "Sequence[str]", kind: str | None) -> tuple[tuple[str, .
 
 def _sum_for(kind: str | None, chosen: str | None, *, of_lists: bool = False) -> str:
     """Protocol of a sum: chosen by an option, by lists as answers, at a terminal, or by default."""
-    from shuffledp.survey.task_templates import first_sums
+    from shuffledp.survey.task_templates import first_sums, usual_sum
 
-    known = first_sums()
-    usual = next(iter(known))
+    known, usual = first_sums(), usual_sum()
     if chosen is not None and kind != "sum":
         raise InvalidParameterError("--sum must be left out for another kind than 'sum'.")
     if kind == "sum" and chosen is None and of_lists:
@@ -241,8 +240,8 @@ def _content(answers: Path, wanted: _InitOptions) -> "tuple[ColumnContent, ...]"
 
     try:
         return inspected_columns(answers, wanted.values, beside=wanted.public)
-    except InputDataError as error:
-        raise InputDataError(f"{error} {_NO_ANSWERS_YET * ('it lacks' in str(error))}".rstrip()) from None
+    except MissingColumnError as error:
+        raise MissingColumnError(f"{error} {_NO_ANSWERS_YET}") from None
 
 
 def _note(

@@ -42,6 +42,10 @@ class InputDataError(ShuffleDPError, ValueError):
     """Unusable table or file of answers; the message gives places and counts, never contents."""
 
 
+class MissingColumnError(InputDataError):
+    """Table without a column that the task names."""
+
+
 class BatchTooSmallError(InputDataError):
     """Fewer reports than the task's minimum batch."""
 

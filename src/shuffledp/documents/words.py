@@ -30,6 +30,7 @@ NO_CURATOR = (
     "No trusted curator is compared with this: where people count by weights, the noise of a curator depends on the "
     "largest weight, and its error is not worked out."
 )
+OUTSIDE = "Estimates are unbiased, so that one may lie outside {range}; intervals end there."
 OUTSIDE_SHARES = "Estimates are unbiased, so that one may lie outside 0% to 100%; intervals end where shares do."
 _WIDE = 0.05  # half-width of a share's interval from which on a warning is given
 _TELLS_NOTHING = 0.5  # length above which a share's interval tells nothing
@@ -269,7 +270,7 @@ class Scale:
             return ""
         if self.is_share:
             return OUTSIDE_SHARES
-        return f"Estimates are unbiased, so that one may lie outside {self.range}; intervals end there."
+        return OUTSIDE.format(range=self.range)
 
     def text(self, value: float, *, unit: bool = True) -> str:
         """A number of the estimate with its unit, such as 12.3%."""

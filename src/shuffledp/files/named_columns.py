@@ -7,7 +7,7 @@ import difflib
 import re
 from collections.abc import Sequence
 
-from shuffledp.core.errors import InputDataError
+from shuffledp.core.errors import InputDataError, MissingColumnError
 from shuffledp.core.text import plural
 
 _MOST_SHOWN = 30  # columns in a message
@@ -32,17 +32,18 @@ def check_columns(
             from what is wanted by case, blanks and marks alone, in a line that looks like one of names.
 
     Raises:
-        InputDataError: if a column is absent, or is there several times.
+        MissingColumnError: if a column is absent.
+        InputDataError: if a column is there several times.
     """
     each = list(dict.fromkeys(wanted))  # one column may serve twice
     absent = [name for name in each if name not in names]
-    for problem, found in (
-        ("it lacks", absent),
-        ("it has several of", [name for name in each if names.count(name) > 1]),
+    for kind, problem, found in (
+        (MissingColumnError, "it lacks", absent),
+        (InputDataError, "it has several of", [name for name in each if names.count(name) > 1]),
     ):
         if found:
             others = _others(names, absent, each, sure=sure) if absent else ""
-            raise InputDataError(
+            raise kind(
                 f"{path} must have each column that the task names once{hint}; {problem} "
                 f"{', '.join(map(repr, found))}.{others}"
             )

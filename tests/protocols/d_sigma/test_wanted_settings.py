@@ -247,11 +247,11 @@ def test_even_gaps_keep_a_wanted_chance_with_a_quarter_less_displacement():
     assert np.ptp(np.diff(shuffler.prepare().parameters)) < 1e-12
 
 
-def test_of_settings_that_displace_alike_the_smaller_pure_alpha_is_taken_and_disjoint_groups_are_called_so():
-    labels = np.repeat(np.arange(6), 100)
-    task = Task.from_dict(
+def task_of_parts():
+    """A task whose groups are the people of equal labels."""
+    return Task.from_dict(
         {
-            "name": "firm",
+            "name": "parts",
             "value": "ill",
             "public": ["part"],
             "randomizer": {"kind": "k-rr", "epsilon0": EPSILON0, "categories": ["no", "yes"]},
@@ -260,6 +260,11 @@ def test_of_settings_that_displace_alike_the_smaller_pure_alpha_is_taken_and_dis
             "release": {"delta": 1e-6},
         }
     )
+
+
+def test_of_settings_that_displace_alike_the_smaller_pure_alpha_is_taken_and_disjoint_groups_are_called_so():
+    labels = np.repeat(np.arange(6), 100)
+    task = task_of_parts()
     found = seek(task.column, Grouping(Groups.from_labels(labels)), Requirements(slot_chance=0.05, blur=100.0))
     best = found.found[found.best]
     near = [each for each in found.found if each.displacement <= 1.15 * min(one.displacement for one in found.found)]
@@ -327,17 +332,7 @@ def test_where_any_alpha_hides_enough_the_largest_is_taken():
 def test_people_of_a_small_label_are_told_apart_by_their_label():
     """Mutant: by the numbers of their rows."""
     labels = np.array(["north"] * 40 + ["south"] * 3 + ["east"] * 4)
-    asked = Task.from_dict(
-        {
-            "name": "parts",
-            "value": "ill",
-            "public": ["part"],
-            "randomizer": {"kind": "k-rr", "epsilon0": EPSILON0, "categories": ["no", "yes"]},
-            "shuffler": {"kind": "noisy-sort", "alpha": 4.0},
-            "groups": {"column": "part"},
-            "release": {"delta": 1e-6},
-        }
-    )
+    asked = task_of_parts()
     grouping = Grouping(Groups.from_labels(labels), labels=labels)
     found = seek(asked.column, grouping, Requirements(slot_chance=0.3))
     assert [(each.label, each.people, each.at) for each in found.chosen.left_out] == [("east", 4, ()), ("south", 3, ())]

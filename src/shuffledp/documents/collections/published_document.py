@@ -13,7 +13,7 @@ from shuffledp.core.text import count_of, printable
 from shuffledp.documents.blocks import Block, Fold, Listing, Role, Table, Text, told
 from shuffledp.documents.blocks import Column as TableColumn
 from shuffledp.documents.document import Document, Section
-from shuffledp.documents.words import MINUS, OUTSIDE_SHARES, decimals_for
+from shuffledp.documents.words import MINUS, OUTSIDE, OUTSIDE_SHARES, decimals_for
 from shuffledp.survey import Collection, Column
 
 Result = tuple[str, Mapping[str, Any] | None]  # the day of its signature, and the statement; None: nothing was released
@@ -34,7 +34,7 @@ _NOTHING_OF_HOSTS = (
     "and agreed. Honest hosts have destroyed what they had, unread."
 )
 _SPOILT = "Nothing was released, although what people sent has been opened. The analyst says why:"
-_OUTSIDE = "Estimates are unbiased, so that one may lie outside what answers allow; intervals end there."
+_OUTSIDE = OUTSIDE.format(range="what answers allow")
 _LONGEST_REASON = 1000
 
 

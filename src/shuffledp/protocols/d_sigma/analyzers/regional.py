@@ -277,6 +277,7 @@ class RegionalAnalyzer:
         total = summary.weights[seen, None]
         per_report = summary.squares[seen, None] / total**2
         model = summary.model
+        low, high = range_of(model)
         estimate, noise, spread = estimates_of(model, summary.sums[seen] / total, summary.second[seen] / total)
         shuffling = np.zeros_like(estimate)
         if self._landing is not None:
@@ -284,7 +285,7 @@ class RegionalAnalyzer:
             spreads = within.copy()
             within[seen], spreads[seen] = estimate, spread
             shuffling = self._landing.variance(within, spreads, self.level)[seen]
-            most = self._landing.most(self._sizes)[seen, None] * (range_of(model)[1] - range_of(model)[0]) ** 2
+            most = self._landing.most(self._sizes)[seen, None] * (high - low) ** 2
             doubt = np.minimum(_DOUBT * normal_half_width(self.level) ** 2 / total, 1.0)
             shuffling += doubt * np.maximum(most - shuffling, 0.0)
         drawing = np.maximum(spread * per_report - shuffling, 0.0)
@@ -295,7 +296,7 @@ class RegionalAnalyzer:
             estimate=estimate.ravel(),
             standard_error=np.sqrt(noise * per_report + shuffling).ravel(),
             sampling_error=np.sqrt(drawing).ravel(),
-            possible=range_of(model),
+            possible=(low, high),
             level=self.level,
             where=tuple(self.where[place] for place in seen.tolist() for _ in names),
             num_reports=summary.num_reports,

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from shuffledp.core.errors import InputDataError, InvalidParameterError
+from shuffledp.core.errors import InvalidParameterError, MissingColumnError
 from shuffledp.core.flow import Progress
 from shuffledp.core.table import Integers, Table
 from shuffledp.files.randomizing import PublicReader, RandomizedReports
@@ -61,9 +61,7 @@ def _has_answers(path: Path, column: Column) -> bool:
     try:
         _, batches = open_batches(path, column.public, present=column.inputs)
         next(batches, None)
-    except InputDataError as error:
-        if "it lacks" not in str(error):
-            raise
+    except MissingColumnError:
         return False
     return True
 
