@@ -54,10 +54,11 @@ def test_one_bit_says_what_its_error_holds_and_has_no_price(tmp_path):
     assert "people who answer openly" not in page.text_unfolded
 
 
-def test_a_mean_near_the_end_of_its_range_says_which_values_are_impossible(tmp_path):
+def test_a_mean_outside_its_range_says_where_intervals_end(tmp_path):
     randomizer = {"kind": "laplace-mean", "epsilon0": 0.2, "lower": -10, "upper": 1200}
     page = page_of(tmp_path, [-10.0] * 50, randomizer=randomizer)
-    assert "Values outside \N{MINUS SIGN}10 to 1,200 are impossible" in page.text_unfolded
+    said = "Estimates are unbiased, so that one may lie outside \N{MINUS SIGN}10 to 1,200; intervals end there."
+    assert said in page.text_unfolded
     assert "Gray: where no true mean can lie" in page.text_unfolded
 
 
